@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from operator import is_
 
 import torch
@@ -12,7 +11,7 @@ from .. import autograd
 from ..base import ArgumentError, ContextError, RecordingError, note
 from ..context import Context
 from ..gluon._error_path import shown_input
-from ..gluon._graph import Graph, graph_of
+from ..gluon._graph import Graph, graph_of, parts_of
 from ..gluon._nesting import BlockError, _flatten
 from ..gluon.block import HybridBlock
 from ..gluon.parameter import Parameter
@@ -96,12 +95,12 @@ class Step:
     def _forget_changed(self) -> None:
         """Drop all graphs if it was one of these blocks that has changed."""
         self._changes = HybridBlock.changes
-        if not _same(_parts(self._block), self._seen):
+        if not _same(parts_of(self._block), self._seen):
             self._forget()
 
     def _forget(self) -> None:
         """Drop all graphs, and remember the blocks as they are now."""
-        self._changes, self._seen = HybridBlock.changes, _parts(self._block)
+        self._changes, self._seen = HybridBlock.changes, parts_of(self._block)
         self._graphs: dict[str, Graph] = {}
         self._bound: dict[str, _BoundGraph] = {}
         self._runs: dict[tuple, Callable[..., list[torch.Tensor]]] = {}
@@ -261,12 +260,6 @@ def _graph_update(trainer: Trainer, bound: _BoundGraph) -> GraphUpdate | None:
 def _same(now: list, before: list) -> bool:
     """Whether these are the same objects."""
     return len(now) == len(before) and all(map(is_, now, before))
-
-
-def _parts(block: HybridBlock) -> list:
-    """What is another object when the block, or one in it, has changed."""
-    children = block._children.values()
-    return [block._graphs, *children, *chain.from_iterable(map(_parts, children))]
 
 
 class _Losses(HybridBlock):

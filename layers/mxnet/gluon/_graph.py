@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import torch
@@ -232,6 +233,12 @@ def graph_of(block, args: tuple) -> Graph:
     graph = Graph(inputs, outputs, others, f"the graph of {name}")
     log.debug("%s is traced:\n%s", name, graph.program.source)
     return graph
+
+
+def parts_of(block) -> list:
+    """What is another object when a HybridBlock, or one in it, has changed."""
+    children = block._children.values()
+    return [block._graphs, *children, *chain.from_iterable(map(parts_of, children))]
 
 
 def call_with_symbols(block, *args) -> Any:

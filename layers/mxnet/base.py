@@ -229,6 +229,8 @@ _SHAPES = {
     "list index out of range": _AXIS,
     "list assignment index out of range": _AXIS,
 }
+# What operators of ours have in place of an id with a fraction, or NaN.
+NOT_WHOLE = -(2**62)
 # What those of a number outside of an axis have in them, which are no IndexError.
 _BOUNDS = "not in the valid range", "index out of bounds", "a number of no row"
 # What they have in them where dtypes do not fit each other.
@@ -242,7 +244,7 @@ def explained(
 
     `shapes` and `dtypes` are those of the inputs.
     """
-    sentence = str(error).split("\n")[0]
+    sentence = str(error).split("\n")[0].replace(f"value {NOT_WHOLE}", "a value that is not whole")
     if sentence == "ZeroDivisionError":
         return ArgumentError, "integers are divided by 0\n  expected other divisors, or floats"
     by_name = {n: str(d).removeprefix("torch.") for n, d in zip(shapes, dtypes)}

@@ -1,5 +1,7 @@
 """Bags of embeddings: beside NumPy, padding, offsets, weights, memory, in graphs."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from peak import peak_of
@@ -350,10 +352,24 @@ def test_ids_that_are_no_row_are_refused_inside_a_graph(options, sparse_grad):
     if options is not None:
         net.hybridize(**options)
     for ids in ([[1, 9]], [[1, 1.5]], [[1, -3]], [[1, np.nan]]):
-        for _ in range(3):
-            net(nd.array([[1, -1]]))
-            with pytest.raises(IndexError):
-                net(nd.array(ids))
+        for training in (False, True, True, True):
+            for given, expected in ([[1, -1]], nullcontext()), (ids, pytest.raises(IndexError)):
+                with expected, autograd.record() if training else nullcontext():
+                    y = net(nd.array(given))
+            if training:
+                y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_a_graph_tells_that_an_id_is_not_whole():
+    net = gluon.nn.HybridSequential()
+    net.add(EmbeddingBag(7, 4))
+    net.initialize()
+    net.hybridize(static_alloc=True, static_shape=True)
+    for _ in range(3):
+        net(nd.array([[1, 2]]))
+    with pytest.raises(IndexError, match="a value that is not whole"):
+        net(nd.array([[1, 2.5]]))
 
 
 def test_numbers_of_rows():

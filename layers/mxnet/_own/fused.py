@@ -10,13 +10,11 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from ..base import ArgumentError, BoundsError
+from ..base import NOT_WHOLE, ArgumentError, BoundsError
 from ..ndarray.ndarray import NDArray
 from .labels import expect_classes, whole
 
 __all__ = ["fused"]
-
-NOT_WHOLE = -(2**62)  # in place of an id with a fraction, or NaN
 
 _attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _attention_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
@@ -252,7 +250,7 @@ def checked_rows(ids, rows, padding):
     except RuntimeError:
         wrong = f"operator 'layers.row_numbers': ids have {found[~are_rows][0].item()}"
         raise BoundsError(f"{wrong}\n  {expected}") from None
-    return ids
+    return ids.copy()
 
 
 def weighted_sums(w, numbers, starts, factors, who):
@@ -344,6 +342,7 @@ FUSED = {
 }
 DIFFERENTIABLE = (
     "add_rows",
+    "checked_rows",
     "layer_norm",
 )  # the others write in place, or have no second derivative
 

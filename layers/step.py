@@ -53,8 +53,8 @@ def compiled_step(net, loss, trainer, labels: int = 1, **options):
         On PyTorch: `net` or `loss` is no HybridBlock.
     ArgumentError
         On PyTorch: `trainer` is no Trainer, or has none of their parameters; there is no such
-        backend or option, or `labels` is no number from 1; in a step, none of the parameters is
-        trained, or the label is missing.
+        backend or option, a gradient is sparse, or `labels` is no number from 1; in a step, none of
+        the parameters is trained, or the label is missing.
     RecordingError
         On PyTorch, in a step: it is called inside ``autograd.record()``.
     ContextError

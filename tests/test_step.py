@@ -609,6 +609,17 @@ def test_a_loss_with_weights_of_samples(mx, data):
 
 
 @pytest.mark.engine("torch")
+def test_sparse_gradients_are_refused(mx):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Embedding(10, 4, sparse_grad=True, prefix="ids_"), mx.gluon.nn.Dense(2))
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    told = "the gradient of 'ids_weight' is row_sparse\n  expected sparse_grad=False"
+    with pytest.raises(ValueError, match=told):
+        compiled_step(net, SoftmaxLoss(), trainer)
+
+
+@pytest.mark.engine("torch")
 def test_labels_that_are_missing_are_told(mx, data):
     with pytest.raises(ValueError, match="labels is 0\n  expected how many arrays the loss takes"):
         compiled_step(*made(mx), labels=0)

@@ -49,6 +49,12 @@ class Step:
                 f"compiled_step: the parameters are on {trainer.list_ctx()}\n  expected one context"
             )
         parameters = {**net.collect_params(), **loss.collect_params()}
+        for p in parameters.values():
+            if p._grad_stype != "default":
+                raise ArgumentError(
+                    f"compiled_step: the gradient of {p.name!r} is {p._grad_stype}\n"
+                    "  expected sparse_grad=False; hybridize(backend=...) compiles sparse gradients"
+                )
         trained = trainer.list_params()
         if not any(p is q for p in trained for q in parameters.values()):
             raise ArgumentError(

@@ -29,7 +29,7 @@ def make_subject(given: Any, inputs: list, attributes: dict[str, Any]) -> Subjec
             names = ", ".join(attributes)
             raise WrongArguments(f"check {given.name}: {names}\n  expected no attributes")
         return LayerSubject(copy.deepcopy(given), inputs)
-    operator = _operator(given)
+    operator = _operator(given, len(inputs))
     if operator is not None and (operator is given or len(inputs) <= len(operator.inputs)):
         return OperatorSubject(operator, inputs, attributes, given)
     is_prop = isinstance(given, type) and issubclass(given, mx.operator.CustomOpProp)
@@ -43,14 +43,14 @@ def make_subject(given: Any, inputs: list, attributes: dict[str, Any]) -> Subjec
     )
 
 
-def _operator(given: Any) -> Operator | None:
-    """The `Operator` of a customop, of a MindSpore-like Custom, or of the Prop of an `Operator`."""
+def _operator(given: Any, count: int) -> Operator | None:
+    """The `Operator` of a customop, of the Prop of one, or of a Custom with so many inputs."""
     if isinstance(given, Operator):
         return given
     try:
         operator = getattr(given, "_layers_operator", None) or getattr(given, "operator", None)
     except TypeError:  # it may take any number of inputs
-        return None
+        operator = given.operator_of(count)
     return operator if isinstance(operator, Operator) else None
 
 

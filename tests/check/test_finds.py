@@ -9,7 +9,7 @@ import wrong
 
 from layers.check import CheckFailed, check_layer, check_operator
 from layers.engine import autograd, gluon, mx, nd
-from layers.ops import layer_norm, operator, sigmoid
+from layers.ops import Custom, layer_norm, operator, sigmoid
 from layers.ops.ways.function import customop
 
 LABEL = np.array([0, 2, 1, 3])
@@ -520,3 +520,16 @@ def test_a_number_is_no_input():
     with pytest.raises(TypeError, match="input 1 is the number 2.5\n.*lambda x: operator"):
         check_operator(lambda x, a: x * a, (2, 3), 2.5)
     assert check_operator(lambda x: x * 2.5, (2, 3), compiled=False).passed
+
+
+def test_an_operator_of_any_number_of_inputs_is_checked_for_these():
+    def total(*arrays):
+        return sum(arrays)
+
+    def first(*shapes):
+        return shapes[0]
+
+    op = Custom(total, first, first, "pyfunc", lambda a, b, y, dy: (dy, dy))
+    report = check_operator(op, (4, 3), (4, 3), compiled=False)
+    assert report.passed, str(report)
+    assert report["hybridized = eager"].status == "passed" and "x0 (4, 3), x1 (4, 3)" in str(report)

@@ -195,7 +195,11 @@ class Custom:
                 f"{self._who}: it takes {least} inputs or more\n"
                 "  expected a function with a fixed number of inputs, or reg_info that names them",
             )
-        operator = self._operator((None,) * least, ["float32"] * least)
+        return self.operator_of(least)
+
+    def operator_of(self, count: int) -> Operator:
+        """The operator on so many arrays, registered."""
+        operator = self._operator((None,) * count, ["float32"] * count)
         register(operator)
         return operator
 

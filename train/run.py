@@ -256,6 +256,8 @@ def learning(options: Namespace) -> list[Callback]:
     """The callbacks that the options of learning ask for."""
     found: list[Callback] = []
     if options.tensorboard is not None:
+        if not options.resume and any(options.tensorboard.glob("events.out.tfevents.*")):
+            say(f"--tensorboard {options.tensorboard}: other curves are there already", sys.stderr)
         found.append(TensorBoard(options.tensorboard))
     if options.patience is not None:
         found.append(EarlyStopping(options.patience))

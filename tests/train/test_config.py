@@ -63,6 +63,9 @@ def test_yaml(write):
     path = write("epochs: 5\nhidden: [7, 5]\n", "config.yaml")
     options = parse(["--config", str(path)])
     assert (options.epochs, options.hidden) == (5, [7, 5])
+    path = write("lr: 1e-3\nweight-decay: 2E-04\ndata: 1e3.csv\n", "config.yaml")
+    options = parse(["--config", str(path)])
+    assert (options.lr, options.weight_decay, options.data) == (1e-3, 2e-4, "1e3.csv")
     for content, reason in (("a: [", "it is not YAML: "), ("- 3", "expected options by their n")):
         with pytest.raises(Refused, match=reason) as refused:
             parse(["--config", str(write(content, "config.yml"))])
@@ -90,8 +93,8 @@ def test_yaml_is_not_installed(write, monkeypatch):
         ({"data": 3}, "data: expected text, not 3"),
         ({"hidden": [3, "x"]}, "hidden: expected sizes of layers, such as 128 or 128,64, not"),
         ({"task": "ranking"}, "task: expected one of classification, regression, not 'ranking'"),
-        ({"optimizer-option": 3}, "optimizer-option: expected settings by their names, not 3"),
-        ({"optimizer_option": [3]}, "optimizer_option: expected settings by their names, not [3]"),
+        ({"optimizer-option": 3}, "optimizer-option: expected settings by their names, such as "),
+        ({"optimizer_option": [3]}, "optimizer_option: expected settings by their names, such as "),
         ([3], "expected options by their names"),
         ("{", "it is not JSON: "),
         ("[" * 100_000, "it is not JSON: "),

@@ -57,3 +57,15 @@ def test_what_it_shows(tmp_path):
     assert [value for _, value in losses] == pytest.approx(
         [float(row.split(",")[1]) for row in rows]
     )
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_curves_that_are_there_already_are_told(tmp_path, capsys):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    folder = tmp_path / "tb"
+    argv = [*ARGV, "--epochs", "1", "--tensorboard", str(folder)]
+    assert main([*argv, "--out", str(tmp_path / "a")]) == 0
+    told = f"--tensorboard {folder}: other curves are there already\n"
+    assert told not in capsys.readouterr().err
+    assert main([*argv, "--out", str(tmp_path / "b")]) == 0
+    assert told in capsys.readouterr().err

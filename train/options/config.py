@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ __all__ = ["check_same", "from_file"]
 
 # What may change where a run is resumed.
 FREE = ("epochs", "patience", "out", "checkpoint_steps", "tensorboard")
+EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 NOT_IN_FILES = ("config", "resume", "overwrite", "help")
 
 
@@ -66,9 +68,19 @@ def read(path: Path) -> Any:
     except ImportError as error:
         raise Refused(f"--config {path}: YAML needs: pip install pyyaml; JSON does not") from error
     try:
-        return yaml.safe_load(text)
+        return with_exponents(yaml.safe_load(text))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise Refused(f"--config {path}: it is not YAML: {' '.join(str(error).split())}") from error
+
+
+def with_exponents(content: Any) -> Any:
+    """What is in a file, with numbers such as 1e-3, which older YAML reads as text."""
+    if isinstance(content, dict):
+        return {name: with_exponents(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [with_exponents(value) for value in content]
+    is_number = isinstance(content, str) and EXPONENT.fullmatch(content)
+    return float(content) if is_number else content
 
 
 def value_of(action: argparse.Action, value: Any) -> Any:
@@ -108,7 +120,7 @@ def pairs(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(found, list) or not all(
         isinstance(p, list | tuple) and len(p) == 2 and isinstance(p[0], str) for p in found
     ):
-        raise wrong(value, "settings by their names")
+        raise wrong(value, 'settings by their names, such as {"momentum": 0.9}')
     return [(name, setting) for name, setting in found]
 
 

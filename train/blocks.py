@@ -372,9 +372,11 @@ class Learner:
         ValueError
             It is that of another number of contexts, or of another optimizer.
         """
-        expected = {f"context/{i}/{name}" for i, _, name, _ in self.own()}
-        if {name for name in state if name.startswith("context/")} != expected:
-            raise ValueError(f"it is not of {len(self.ctx)} contexts, as this training is")
+        saved = {name.split("/")[1] for name in state if name.startswith("context/")}
+        if len(saved) != len({i for i, *_ in self.own()}):
+            raise ValueError(
+                f"it is of {1 + len(saved)} contexts, this training of {len(self.ctx)}"
+            )
         if not self.trainer._kv_initialized:
             self.trainer._init_kvstore()  # which makes an updater for each context
         if self.trainer._params_to_init:

@@ -173,7 +173,8 @@ class Checkpoint(Callback):
         try:
             write(path, run, meter)
         except OSError as error:
-            last = next(iter(checkpoints(self.folder)), None)
+            saved = (each for each in checkpoints(self.folder) if position(each) < position(path))
+            last = next(saved, None)
             whole = f"{last} is the last whole one" if last else "there is none before it"
             raise Refused(
                 f"the checkpoint {path} cannot be written: {error.strerror or error}; {whole}"

@@ -334,7 +334,7 @@ def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:
     Raises
     ------
     Refused
-        `resume` is no path.
+        `resume` is no path, or cannot be read.
     NotFound
         There is no checkpoint in the folder.
     """
@@ -344,7 +344,11 @@ def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:
         raise Refused(f"resume: expected the path of a folder, not {reprlib.repr(resume)}")
     folder = Path(resume).resolve()
     saved = [each.folder.resolve() for each in callbacks if isinstance(each, Checkpoint)]
-    if folder not in saved and not checkpoints(folder):
+    try:
+        found = checkpoints(folder)
+    except OSError as error:
+        raise Refused(f"resume: {resume} cannot be read: {error.strerror or error}") from error
+    if folder not in saved and not found:
         if folder.is_dir():
             reason = "has no checkpoint"
         else:

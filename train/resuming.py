@@ -108,7 +108,7 @@ def restore(run: Run, saved: Saved) -> None:
         run.learner.set_weights(saved.weights)
         run.learner.restore(below(saved.state, "learner"))
         restore_callbacks(run, saved)
-    except (ValueError, LookupError):
+    except Exception:
         run.learner.set_weights(weights)
         run.learner.restore(state)
         raise

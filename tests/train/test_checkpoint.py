@@ -22,7 +22,7 @@ from repeated import first_alone
 
 from layers import nets
 from layers.engine import gluon, mx, nd
-from train import Refused, callbacks, checkpoint, fit, module
+from train import Refused, callbacks, checkpoint, fit, fitting, module
 from train.__main__ import main
 from train.checkpoint import Checkpoint, checkpoints, read
 from train.state import restore_numbers
@@ -788,8 +788,10 @@ def test_a_checkpoint_that_is_not_used_leaves_no_traces(tmp_path):
     assert count.epochs == 4
 
     class Refusing(Count):
+        error = ValueError("it does not fit")
+
         def restore(self, state):
-            raise ValueError("it does not fit")
+            raise self.error
 
     Refusing.__name__ = "Count"
     block = net(9)
@@ -797,6 +799,9 @@ def test_a_checkpoint_that_is_not_used_leaves_no_traces(tmp_path):
     block(nd.array(X))
     before = block[0].weight.data().asnumpy()
     with pytest.raises(Refused, match="it does not fit"):
+        train(Refusing(), block=block, resume=tmp_path / "b")
+    Refusing.error = TypeError("a mistake in it")
+    with pytest.raises(TypeError, match="a mistake in it"):
         train(Refusing(), block=block, resume=tmp_path / "b")
     np.testing.assert_array_equal(block[0].weight.data().asnumpy(), before)
 
@@ -864,7 +869,7 @@ def test_one_of_more_contexts(tmp_path):
         return block
 
     train(Checkpoint(tmp_path), block=normed(), epochs=1)
-    with pytest.raises(Refused, match="it is not of 2 contexts, as this training is"):
+    with pytest.raises(Refused, match="it is of 1 contexts, this training of 2"):
         train(block=normed(), ctx=[mx.cpu(0), mx.cpu(1)], resume=tmp_path)
 
 
@@ -886,3 +891,6 @@ def test_a_folder_that_cannot_be_listed(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "checkpoints", forbidden)
     with pytest.raises(Refused, match="a cannot be written: Permission denied"):
         train(Checkpoint(tmp_path / "a"))
+    monkeypatch.setattr(fitting, "checkpoints", forbidden)
+    with pytest.raises(Refused, match="resume: .*a cannot be read: Permission denied"):
+        train(resume=tmp_path / "a")

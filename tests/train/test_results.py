@@ -308,6 +308,18 @@ def test_history_is_written_after_every_epoch(tmp_path):
     assert path.read_bytes() == (tmp_path / "out/history.csv").read_bytes()
 
 
+def test_a_history_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+    def full(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    run = Run(None, None, None, 3, TASK, history=epochs(1))
+    history = results.History(tmp_path / "history.csv")
+    history.begin(run)
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(Refused, match="history.csv cannot be written: No space left on device"):
+        history.after_epoch(run, epochs(2)[1])
+
+
 def test_files_that_cannot_be_moved_are_not_lost(tmp_path):
     (tmp_path / "config.json").mkdir()
     refused = pytest.raises(Refused, match="; the files are in .*finished$")

@@ -374,9 +374,8 @@ class Learner:
         """
         saved = {name.split("/")[1] for name in state if name.startswith("context/")}
         if len(saved) != len({i for i, *_ in self.own()}):
-            raise ValueError(
-                f"it is of {1 + len(saved)} contexts, this training of {len(self.ctx)}"
-            )
+            before, now = 1 + len(saved), len(self.ctx)
+            raise ValueError(f"the number of its contexts is {before}, that of this training {now}")
         if not self.trainer._kv_initialized:
             self.trainer._init_kvstore()  # which makes an updater for each context
         if self.trainer._params_to_init:

@@ -66,7 +66,7 @@ def check_out(out: Path) -> None:
     try:
         with open(out, "rb") as file:
             head = file.read(HEAD)
-    except OSError:  # it is not there, or `output` says what is wrong
+    except OSError:  # it is not there, or `write_whole` says what is wrong
         return
     if not (head.startswith(KIND) and TITLE in head):
         raise Refused(f"--out {out}: it exists, and is no report; expected another file")

@@ -869,7 +869,7 @@ def test_one_of_more_contexts(tmp_path):
         return block
 
     train(Checkpoint(tmp_path), block=normed(), epochs=1)
-    with pytest.raises(Refused, match="it is of 1 contexts, this training of 2"):
+    with pytest.raises(Refused, match="of its contexts is 1, that of this training 2"):
         train(block=normed(), ctx=[mx.cpu(0), mx.cpu(1)], resume=tmp_path)
 
 

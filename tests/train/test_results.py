@@ -134,7 +134,7 @@ def curves(run, path, title, task):
 def history(run, path):
     path.write_text(f"run {run.history}")
 
-results.curves, results.history = curves, history
+results.curves, results.write_history = curves, history
 
 def write(run, *files):
     with results.opened(out, ()):

@@ -13,6 +13,7 @@ from ..context import Context
 from ..gluon._error_path import shown_input
 from ..gluon._graph import Graph, graph_of, parts_of
 from ..gluon._nesting import BlockError, _flatten
+from ..gluon._sparse_parameters import sparse_parts
 from ..gluon.block import HybridBlock
 from ..gluon.parameter import Parameter
 from ..gluon.trainer import Trainer
@@ -49,12 +50,11 @@ class Step:
                 f"compiled_step: the parameters are on {trainer.list_ctx()}\n  expected one context"
             )
         parameters = {**net.collect_params(), **loss.collect_params()}
-        for p in parameters.values():
-            if p._grad_stype != "default":
-                raise ArgumentError(
-                    f"compiled_step: the gradient of {p.name!r} is {p._grad_stype}\n"
-                    "  expected sparse_grad=False; hybridize(backend=...) compiles sparse gradients"
-                )
+        if sparse := [p.name for p in parameters.values() if sparse_parts([p])]:
+            raise ArgumentError(
+                f"compiled_step: {sparse[0]!r} or its gradient is sparse\n"
+                "  expected sparse_grad=False; hybridize(backend=...) compiles sparse gradients"
+            )
         trained = trainer.list_params()
         if not any(p is q for p in trained for q in parameters.values()):
             raise ArgumentError(
@@ -269,7 +269,7 @@ def _same(now: list, before: list) -> bool:
 
 
 class _Losses(HybridBlock):
-    """The losses of what a net gives for all inputs but the last ones, which the loss is given."""
+    """The losses of a net: it is given the first inputs, and its loss the last ones, the labels."""
 
     def __init__(self, net: HybridBlock, loss: HybridBlock, labels: int):
         super().__init__(prefix="")

@@ -65,7 +65,7 @@ class EmbeddingBag(gluon.HybridBlock):
     IndexError
         An id is negative, too large, or not a whole number. Ids and offsets on a GPU are not
         checked, for which it would have to wait; there, such an id is that of the nearest vector.
-        Inside a larger graph the error is PyTorch's on a CPU, and MXNet raises none.
+        Inside a larger graph the error has PyTorch's words on a CPU, and MXNet raises none.
     """
 
     def __init__(

@@ -109,8 +109,8 @@ class GradientClipBlock(Elementwise):
 
     def __init__(self, value: float = inf, norm: float = inf, **kwargs):
         super().__init__(**kwargs)
-        above_0 = "GradientClipBlock", "a number above 0", lambda v: v > 0
-        expect_number(*above_0, value=value, norm=norm)
+        who, expected = "GradientClipBlock", "a number above 0"
+        expect_number(who, expected, lambda v: v > 0, value=value, norm=norm)
         self._limits = {"value": float(value), "norm": float(norm)}
 
     def hybrid_forward(self, F, x):

@@ -104,7 +104,7 @@ def opened(
 def check_replaced(out: Path, resume: bool) -> None:
     """Refuse a folder in which a run would replace another one, or files that are of no run.
 
-    One that is resumed goes on from a checkpoint, and so replaces nothing else.
+    A run that goes on from a checkpoint replaces only files of its own.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def resume(
 
 
 def find_best(run: Run, resumed: Path, tell: Callable[[str], None]) -> None:
-    """Have the best epoch be one that can be read beside the checkpoint that is resumed."""
+    """Count epochs as lost until the checkpoint of the best one, beside this one, can be read."""
     while run.history and (best := run.best_of(run.history)):
         path = resumed.with_name(name_of(best.epoch, 0))
         try:

@@ -49,8 +49,8 @@ def _operator(given: Any, count: int) -> Operator | None:
         return given
     try:
         operator = getattr(given, "_layers_operator", None) or getattr(given, "operator", None)
-    except TypeError:  # it may take any number of inputs
-        operator = given.operator_of(count)
+    except TypeError:  # a Custom may take any number of inputs
+        operator = given.operator_of(count) if hasattr(given, "operator_of") else None
     return operator if isinstance(operator, Operator) else None
 
 

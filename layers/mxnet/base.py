@@ -231,7 +231,7 @@ _SHAPES = {
 }
 # What operators of ours have in place of an id with a fraction, or NaN.
 NOT_WHOLE = -(2**62)
-# What those of a number outside of an axis have in them, which are no IndexError.
+# What errors have in them that are no IndexError, and tell of an index out of bounds.
 _BOUNDS = "not in the valid range", "index out of bounds", "a number of no row"
 # What they have in them where dtypes do not fit each other.
 _DTYPES = "same dtype", "same datatype", "be the same", "scalar type", "mixed dtype", "Found dtype"

@@ -1,4 +1,4 @@
-"""Ids of rows of a table, looked at."""
+"""Ids of rows of a table, checked before the rows are looked up."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["row_numbers"]
 
 @operator(name="layers.row_numbers")
 class row_numbers:
-    """The ids themselves, but row 0 for those that are `padding`; each is one of so many rows.
+    """The ids as they are, with 0 in place of those that are `padding`.
 
     ids : any shape      y : the shape of ids
 
-    It stands before `Embedding`, which reads the nearest row where there is none of this number. On
-    a CPU with PyTorch ids that are no row, or have a fraction, are an IndexError, in graphs too. A
-    GPU would have to wait for that, and MXNet has no such check: there they are the nearest row.
+    `Embedding` reads the nearest row where an id names none of the `rows`, so this comes before it.
+    On a CPU with PyTorch such an id, or one with a fraction, is an IndexError, in graphs too. A GPU
+    would have to wait for that, and MXNet has no such check: there the nearest row is given.
     """
 
     def forward(ids, *, rows: int = 1, padding: int | None = None):

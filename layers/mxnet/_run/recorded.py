@@ -188,7 +188,8 @@ class Recording(FirstCall):
         return outputs
 
     def _first_backward(self, dys):
-        dys = [None if dy is None else dy.detach() for dy in dys]  # two may be one tensor
+        # One tensor may be the gradient of two outputs, and each needs a name of its own.
+        dys = [None if dy is None else dy.detach() for dy in dys]
         self._tops = self._recorder.name_inputs([dy for dy in dys if dy is not None])
         with self._recorder:
             gradients = self._differentiate(dys)

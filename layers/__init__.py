@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .attention import MultiHeadAttention, ScaledDotProductAttention
     from .dense import DenseBlock
     from .embedding import EmbeddingBag
+    from .engine import kernels
     from .gated import GeGLU, SwiGLU
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
     from .loss import (
@@ -78,6 +79,7 @@ __all__ = [
     "SwishBlock",
     "TripletLoss",
     "compiled_step",
+    "kernels",
     "nets",
     "operator",
 ]
@@ -120,6 +122,7 @@ _MODULES = {
     "SwishBlock": "activation",
     "TripletLoss": "pairs",
     "compiled_step": "step",
+    "kernels": "engine",
     "nets": "nets",
     "operator": "ops",
 }

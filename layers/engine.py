@@ -11,6 +11,7 @@ import atexit
 import os
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,6 +34,7 @@ __all__ = [
     "expect",
     "gluon",
     "gluoncv",
+    "kernels",
     "mx",
     "mxnet_error",
     "name",
@@ -124,6 +126,13 @@ def recomputed() -> type:
     torch, mxnet = ("layers.mxnet.gluon._recomputed", "Recomputed"), ("layers.remat", "AsItIs")
     module, found = {"torch": torch, "mxnet": mxnet}[name()]
     return getattr(import_module(module), found)
+
+
+def kernels(on: bool) -> AbstractContextManager:
+    """Return the context in which kernels compute, or formulas; see `layers.kernels`."""
+    if name() == "mxnet":  # it has none
+        return nullcontext()
+    return import_module("layers.mxnet._kernels").kernels(on)
 
 
 def compiles() -> bool:

@@ -11,7 +11,7 @@ from ._inputs import (
     in_order,
 )
 from ._weighted import Weighted, weighted
-from .engine import expect, gluon, mxnet_error, nd
+from .engine import adapter, expect, gluon, mxnet_error, nd
 from .ops import focal, linear_cross_entropy, sigmoid_cross_entropy, softmax_cross_entropy
 
 __all__ = [
@@ -86,8 +86,8 @@ class SoftmaxLoss(Weighted):
                 "  expected None with sparse_label=False",
             )
         self._sparse_label, self._options, self.ignore_label = sparse_label, options, ignore_label
-        # Whether one operator computes it, where that takes less time than built-in ones.
-        self._is_one_operator = sparse_label and not options and softmax_cross_entropy.has_native
+        # Where the operator refuses labels of no class itself, it computes the loss alone.
+        self._is_one_operator = sparse_label and not options and adapter().refuses_classes
 
     def _expect(self, x, label, sample_weight=None):
         who, shape = type(self).__name__, x.shape[:-1]

@@ -163,21 +163,6 @@ def test_labels_that_are_no_class_in_a_larger_graph(flags):
             both(nd.array(X[0]), labels)
 
 
-@pytest.mark.engine("torch")
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_softmax_loss_is_one_function_of_pytorch(dtype):
-    x, seen = nd.array(X[0], dtype=dtype), []
-    x.attach_grad()
-    with autograd.record():
-        y = layers.SoftmaxLoss()(x, nd.array(CLASSES))
-    node = y._tensor.grad_fn
-    while node:
-        seen.append(node.name())
-        node = node.next_functions[0][0] if node.next_functions else None
-    assert "NllLossBackward0" in seen and not any("Differentiable" in name for name in seen)
-    assert y.dtype == x.dtype
-
-
 def test_the_label_that_is_ignored_is_no_mistake():
     for ignored in (-1, 255):
         loss = layers.SoftmaxLoss(ignore_label=ignored)

@@ -156,8 +156,8 @@ def enter_operator(context, training: bool, differentiable: bool = False) -> tup
     to be differentiated.
     """
     here = state.__dict__
-    enabled, elements = _is_grad_enabled(), running.elements
-    before = here["recording"], here["training"], here["differentiating"], enabled, elements
+    enabled = _is_grad_enabled()
+    before = here["recording"], here["training"], here["differentiating"], running.elements, enabled
     here["recording"] = here["differentiating"] = differentiable
     here["training"] = training
     if enabled is not differentiable:
@@ -172,9 +172,9 @@ def leave_operator(before: tuple) -> None:
     here = state.__dict__
     if running.elements:
         end_of_operator()
-    here["recording"], here["training"], here["differentiating"], enabled, elements = before
-    running.elements = elements
-    _set_grad_enabled(enabled)
+    here["recording"], here["training"], here["differentiating"], running.elements, enabled = before
+    if enabled is not _is_grad_enabled():
+        _set_grad_enabled(enabled)
     _stack.items.pop()
 
 

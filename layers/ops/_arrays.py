@@ -49,13 +49,13 @@ def times(x, scale, factor):
 
 
 def class_numbers(who, label, count, ignored):
-    """Labels as numbers of classes, (n,); such that none is looked up that does not exist."""
-    return adapter().fused("class_numbers", nearest_classes)(who, label, count, ignored)
+    """Return labels as numbers of classes, (n,), each of one that exists."""
+    return adapter().class_numbers(who, label, count, ignored)
 
 
-def nearest_classes(_, label, count, __):
-    """The classes that labels are nearest to: here no label is refused."""
-    return nd.clip(label.reshape((-1,)).astype("float32"), a_min=0, a_max=count - 1)
+def nearest_classes(label, count):
+    """Return the classes that labels are nearest to."""
+    return nd.clip(label.astype("float32"), a_min=0, a_max=count - 1)
 
 
 def spans(size, most):

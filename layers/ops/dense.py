@@ -22,7 +22,6 @@ class dense:
     x : (..., k)      w : (m, k)      b : (m,) or left out      y : (..., m)
     """
 
-    native = "dense"
     low_precision = True
 
     def forward(x, w, b=None, *, bias: float = 0.0):

@@ -43,8 +43,7 @@ class embedding_bag:
     ):
         expect_bags(w, ids, offsets, weights, mode, padding)
         numbers, starts = numbers_and_starts(w, ids, offsets, padding)
-        total = adapter().fused("weighted_sums", weighted_sums)
-        y = total(w, numbers, starts, factors(w, ids, weights, padding), WHO)
+        y = weighted_sums(w, numbers, starts, factors(w, ids, weights, padding))
         if mode == "mean":
             y = nd.broadcast_div(y, sizes(y, ids, offsets, padding))
         return y, numbers, starts
@@ -53,8 +52,7 @@ class embedding_bag:
         dy = widen(dy)  # in 16 bits many small gradients of one row would add up to too little
         if mode == "mean":
             dy = nd.broadcast_div(dy, sizes(dy, ids, offsets, padding))
-        gradient = adapter().fused("gradient_of_rows", gradient_of_rows)
-        dw = gradient(dy, w, numbers, starts, factors(dy, ids, weights, padding))
+        dw = gradient_of_rows(dy, w, numbers, starts, factors(dy, ids, weights, padding))
         return narrow(dw, w)
 
     def dweights(dy, w, ids, offsets, weights, padding, numbers, starts):
@@ -68,8 +66,8 @@ class embedding_bag:
         return {"offsets": offsets, "weights": ids, "y": ((offsets or ids)[0], w[1])}
 
 
-def weighted_sums(w, numbers, starts, factors, _):
-    """For each bag Σ factor w[number]; here no number is refused."""
+def weighted_sums(w, numbers, starts, factors):
+    """Return for each bag Σ factor w[number]."""
     rows = widen(nd.take(w, numbers))
     if factors is not None:
         rows = nd.broadcast_mul(rows, widen(factors).reshape((-1, 1)))
@@ -85,13 +83,8 @@ def gradient_of_rows(dy, w, numbers, starts, factors):
 
 
 def add_rows(rows, numbers, count):
-    """An array of so many rows, each the sum of the rows that have its number."""
-    return adapter().fused("add_rows", gathered_back)(rows, numbers, count)
-
-
-def gathered_back(rows, numbers, count):
-    shape = (count, *rows.shape[1:])
-    return nd._internal._backward_gather_nd(rows, numbers.reshape((1, -1)), shape=shape)
+    """Return so many rows, each the sum of the rows that have its number."""
+    return adapter().add_rows(rows, numbers, count)
 
 
 def bags(starts, numbers):
@@ -108,18 +101,11 @@ def numbers_and_starts(w, ids, offsets, padding):
     numbers = ids.reshape((-1,))
     if padding is not None:
         numbers = nd.where(numbers == padding, nd.zeros_like(numbers), numbers)
-    numbers, starts = adapter().fused("checked_bags", nearest)(numbers, offsets, w.shape[0])
+    numbers, starts = adapter().bag_numbers(WHO, numbers, offsets, w.shape[0])
     if starts is None:
         first = nd.slice_axis(ids, axis=1, begin=0, end=1).astype("float64")
         starts = nd.contrib.arange_like(first, axis=0) * ids.shape[1]
     return numbers, starts
-
-
-def nearest(numbers, offsets, rows):
-    """Numbers of the nearest rows, and offsets that do not exceed the count of numbers."""
-    if offsets is not None:
-        offsets = nd.clip(offsets, 0, numbers.shape[0])
-    return nd.clip(numbers, 0, rows - 1), offsets
 
 
 def factors(x, ids, weights, padding):

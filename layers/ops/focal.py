@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine import adapter, nd
+from ..engine import nd
 from ._arrays import expect_one_shape, narrow
 from .ways.class_form import operator
 
@@ -27,11 +27,10 @@ class focal:
 
     def forward(x, t, *, gamma: float = 2.0, alpha: float = 0.25):
         expect_one_shape("focal", x=x, t=t)
-        return adapter().fused("focal", focal_loss)(x, narrow(t, x), gamma, alpha)
+        return focal_loss(x, narrow(t, x), gamma, alpha)
 
     def dx(dy, x, t, entropy, gamma, alpha):
-        gradient = adapter().fused("focal_gradient", focal_gradient)
-        return gradient(dy, x, narrow(t, x), entropy, gamma, alpha)
+        return focal_gradient(dy, x, narrow(t, x), entropy, gamma, alpha)
 
     def shapes(x):
         return {"t": x, "y": x}

@@ -26,7 +26,6 @@ class group_norm:
     each group; here each channel has its own, as in the paper.
     """
 
-    native = "group_norm"
     saves = ("mean", "rstd")
 
     def forward(x, gamma, beta, *, groups: int = 1, eps: float = 1e-5):

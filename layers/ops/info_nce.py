@@ -25,7 +25,6 @@ class info_nce:
     2018.
     """
 
-    native = "info_nce"
     saves = ("level",)
 
     def forward(x, z, *, temperature: float = 1.0, block: int = BLOCK):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine import adapter, mxnet_error, nd
+from ..engine import mxnet_error, nd
 from ._arrays import class_numbers, nearest_classes, rows, spans
 from .ways.class_form import operator
 
@@ -35,7 +35,6 @@ class linear_cross_entropy:
     E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
     """
 
-    native = "linear_cross_entropy"
     saves = ("level",)  # log Σ eˢ of each row
 
     def forward(
@@ -80,7 +79,7 @@ class linear_cross_entropy:
 
     def backward(dy, x, w, label, b, level, ignore_label, smoothing, z_loss, block):
         v, m = rows(x), w.shape[0]
-        number = nearest_classes("", label, m, None)
+        number = nearest_classes(label.reshape((-1,)), m)
         if ignore_label is not None:
             dy = nd.where(label == ignore_label, nd.zeros_like(dy), dy)
         dy = dy.reshape((-1, 1))
@@ -132,8 +131,7 @@ def block_slope(v, number, w, b, c, level, smoothing, z_loss):
         hot = nd.one_hot(number - c.start, depth=c.stop - c.start, dtype=p.dtype)
         slope = p - (hot * (1 - smoothing) + smoothing / w.shape[0])
     else:
-        without = adapter().fused("softmax_less_label", softmax_less_label)
-        slope = without(s, level, number, c.start)
+        slope = softmax_less_label(s, level, number, c.start)
     return slope if slope.dtype == v.dtype else slope.astype(v.dtype)
 
 

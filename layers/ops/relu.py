@@ -20,8 +20,6 @@ class relu:
     V. Nair, G. E. Hinton, Rectified linear units improve restricted Boltzmann machines, ICML 2010.
     """
 
-    native = "relu"
-
     def forward(x):
         return nd.relu(x)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine import adapter, mxnet_error, nd
+from ..engine import mxnet_error, nd
 from ._arrays import narrow, spans, widen
 from .ways.class_form import operator
 
@@ -41,13 +41,11 @@ class scaled_dot_product_attention:
 
     def forward(q, k, v, mask=None, *, causal: bool = False, scale: float | None = None):
         expect_attention(q.shape, k.shape, v.shape, None if mask is None else mask.shape)
-        attend = adapter().fused("attention", attention)
-        return attend(q, k, v, allowed_keys(mask, k), causal, factor(scale, q))
+        return attention(q, k, v, allowed_keys(mask, k), causal, factor(scale, q))
 
     def backward(dy, q, k, v, mask, y, level, causal, scale):
-        gradients = adapter().fused("attention_gradients", attention_gradients)
-        allowed = allowed_keys(mask, k)
-        dq, dk, dv = gradients(dy, q, k, v, allowed, y, level, causal, factor(scale, q))
+        known = allowed_keys(mask, k), y, level, causal, factor(scale, q)
+        dq, dk, dv = attention_gradients(dy, q, k, v, *known)
         return {"q": dq, "k": dk, "v": dv}
 
     def shapes(q, v):

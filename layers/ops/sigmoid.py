@@ -20,8 +20,6 @@ class sigmoid:
     P.-F. Verhulst, Recherches mathématiques sur la loi d'accroissement de la population, 1845.
     """
 
-    native = "sigmoid"
-
     def forward(x):
         return nd.sigmoid(x)
 

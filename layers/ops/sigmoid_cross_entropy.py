@@ -19,8 +19,6 @@ class sigmoid_cross_entropy:
     x : any shape      t : the shape of x, from 0 to 1      y : the shape of x
     """
 
-    native = "sigmoid_cross_entropy"
-
     def forward(x, t):
         return nd.relu(x) - x * narrow(t, x) + nd.Activation(-nd.abs(x), act_type="softrelu")
 

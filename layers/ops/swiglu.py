@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine import adapter, nd
+from ..engine import nd
 from ._arrays import expect_one_shape
 from .ways.class_form import operator
 
@@ -22,27 +22,14 @@ class swiglu:
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """
 
-    native = "swiglu"
-
     def forward(gate, value):
         expect_one_shape("swiglu", gate=gate, value=value)
-        return adapter().fused("swiglu", gated_swish)(gate, value)
+        return gate * nd.sigmoid(gate) * value
 
     def backward(dy, gate, value):
-        gradients = adapter().fused("swiglu_gradients", swiglu_gradients)
-        dgate, dvalue = gradients(dy, gate, value)
-        return {"gate": dgate, "value": dvalue}
+        s = nd.sigmoid(gate)
+        y = gate * s
+        return {"gate": dy * value * (s + y * (1 - s)), "value": dy * y}
 
     def shapes(gate):
         return {"value": gate, "y": gate}
-
-
-def gated_swish(gate, value):
-    return gate * nd.sigmoid(gate) * value
-
-
-def swiglu_gradients(dy, gate, value):
-    """The gradients of gate and value."""
-    s = nd.sigmoid(gate)
-    y = gate * s
-    return dy * value * (s + y * (1 - s)), dy * y

@@ -21,8 +21,6 @@ class swish:
     Q. V. Le, Searching for activation functions, arXiv:1710.05941, 2017.
     """
 
-    native = "swish"
-
     def forward(x, *, beta: float = 1.0):
         return x * nd.sigmoid(x if beta == 1 else beta * x)
 

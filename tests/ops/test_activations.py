@@ -5,7 +5,7 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 
-from layers import ops
+from layers import kernels, ops
 from layers.engine import autograd, gluon, nd
 
 X = np.random.RandomState(0).randn(3, 1, 7) * 3
@@ -63,15 +63,10 @@ def test_beside_the_plain_composition(case, dtype):
         np.testing.assert_allclose(a, b, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype])
 
 
-@pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formula
-@pytest.mark.parametrize("fused_parts", [True, False], ids=["fused", "formula"])
-def test_the_formula_of_swiglu(fused_parts, monkeypatch):
-    from layers.mxnet._own import fused, native
-
-    monkeypatch.setattr(native, "NATIVE", {})
-    if not fused_parts:
-        monkeypatch.setattr(fused, "FUSED", {})
-    found = values_and_gradients(ops.swiglu, X, X[::-1])
+@pytest.mark.engine("torch")  # where a kernel is in the place of the formula
+def test_the_formula_of_swiglu():
+    with kernels(False):
+        found = values_and_gradients(ops.swiglu, X, X[::-1])
     expected = values_and_gradients(PLAIN["swiglu"][2], X, X[::-1])
     for a, b in zip(found, expected):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)

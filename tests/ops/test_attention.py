@@ -7,27 +7,25 @@ import pytest
 from peak import peak_of
 from ways import each
 
-from layers import MultiHeadAttention, ScaledDotProductAttention, engine
+from layers import MultiHeadAttention, ScaledDotProductAttention, engine, kernels
 from layers.engine import autograd, gluon, mx, nd, sym
 from layers.ops import scaled_dot_product_attention
 
 module = import_module("layers.ops.scaled_dot_product_attention")
-WITH_AND_WITHOUT = {"argnames": "formula", "argvalues": [False, True], "ids": ["fused", "formula"]}
+WITH_AND_WITHOUT = {"argnames": "formula", "argvalues": [False, True], "ids": ["kernel", "formula"]}
 
 
 @pytest.fixture(autouse=True)
 def in_the_formula(request, monkeypatch):
-    """The formula in place of PyTorch's function, in blocks that these small arrays need."""
-    if not getattr(request.node, "callspec", None) or not request.node.callspec.params.get(
-        "formula"
-    ):
+    """The formula in place of the kernel, in blocks that these small arrays need."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is None or not callspec.params.get("formula"):
+        yield
         return
     monkeypatch.setattr(module, "SIDE", 3)
     monkeypatch.setattr(module, "BLOCK", 20)
-    if engine.name() == "torch":
-        from layers.mxnet._own import fused
-
-        monkeypatch.setattr(fused, "FUSED", {})
+    with kernels(False):
+        yield
 
 
 def plain(q, k, v, allowed=None, causal=False, scale=None):
@@ -196,11 +194,9 @@ def test_wrong_shapes(shapes):
 
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("sizes", [(1024, 1024), (1024, 700)])
-def test_the_formula_makes_no_array_of_all_scores(monkeypatch, sizes):
+def test_the_formula_makes_no_array_of_all_scores(sizes):
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
-
-    from layers.mxnet._own import fused
 
     made = []
 
@@ -211,10 +207,9 @@ def test_the_formula_makes_no_array_of_all_scores(monkeypatch, sizes):
                 made.append(found.numel())
             return found
 
-    monkeypatch.setattr(fused, "FUSED", {})
     queries, keys = sizes
     given = arrays(2, 2, queries, keys)
-    with Watch():
+    with Watch(), kernels(False):
         results(scaled_dot_product_attention, given, [nd.array([keys, 300])])
     assert max(made) <= module.BLOCK / 4 < 2 * 2 * queries * keys / 8
 

@@ -7,7 +7,7 @@ import pytest
 from peak import peak_of
 from ways import each
 
-from layers import EmbeddingBag, engine
+from layers import EmbeddingBag, engine, kernels
 from layers.check import check_operator
 from layers.engine import autograd, gluon, mx, nd
 from layers.ops import embedding_bag, row_numbers
@@ -18,14 +18,11 @@ RANDOM = np.random.RandomState(0)
 W, WEIGHTS, HEAD = RANDOM.randn(7, 4), RANDOM.uniform(0.5, 2, IDS.shape), RANDOM.randn(4, 4)
 
 
-@pytest.fixture(params=["fused", "formula"])
-def formula(request, monkeypatch):
-    """PyTorch's functions, and the formula in their place; MXNet has the formula alone."""
-    if request.param == "formula" and engine.name() == "torch":
-        from layers.mxnet._own import fused
-
-        monkeypatch.setattr(fused, "FUSED", {"add_rows": fused.add_rows})
-    return request.param if engine.name() == "torch" else "formula"
+@pytest.fixture(params=["kernel", "formula"])
+def formula(request):
+    """The kernel, and the formula in its place; MXNet has the formula alone."""
+    with kernels(request.param == "kernel"):
+        yield
 
 
 def expected(bags, weights, mode):
@@ -142,7 +139,7 @@ def test_ids_and_offsets_that_lie_outside(given, error, told, dtype, options):
         right = [[[0, 1]]] if len(given) == 1 else [[0, 1, 2], [0, 1, 3]]
         for _ in range(3):
             block(*[nd.array(a) for a in right])
-        error, told = RuntimeError, "Index|Expected idx|offsets.0. has to be 0"
+        error, told = RuntimeError, "a number of no row|not in ascending order"
     with pytest.raises(error, match=told):
         block(*arrays).wait_to_read()
 
@@ -188,10 +185,9 @@ def test_inputs_by_name(hybridize):
 
 
 @pytest.mark.parametrize("starts", [[0, 2, 1], [1, 2, 3], [0, 2, 9], [-1, 0, 1]], ids=str)
-def test_offsets_in_another_order_read_nothing_else(formula, starts):
+@pytest.mark.engine("mxnet")  # with PyTorch on a CPU they are an error
+def test_offsets_in_another_order_read_nothing_else(starts):
     """Each id is of one bag, whichever; Apache MXNet would end the process."""
-    if formula == "fused":
-        pytest.skip("with PyTorch on a CPU they are an error")
     w = nd.array(W)
     w.attach_grad()
     with autograd.record():
@@ -201,9 +197,8 @@ def test_offsets_in_another_order_read_nothing_else(formula, starts):
     np.testing.assert_array_equal(w.grad.asnumpy()[:, 0], [1, 1, 1, 0, 0, 0, 0])
 
 
-def test_ids_outside_name_the_nearest_row(formula):
-    if formula == "fused":
-        pytest.skip("with PyTorch on a CPU they are an error")
+@pytest.mark.engine("mxnet")  # with PyTorch on a CPU they are an error
+def test_ids_outside_name_the_nearest_row():
     y = results([nd.array([[-5, 9], [0, 6], [0, 0], [6, 6]])])[0].asnumpy()
     np.testing.assert_allclose(y[0], W[0] + W[6], rtol=1e-5)
     np.testing.assert_allclose(y[0], y[1])
@@ -368,7 +363,7 @@ def test_a_graph_tells_that_an_id_is_not_whole():
     net.hybridize(static_alloc=True, static_shape=True)
     for _ in range(3):
         net(nd.array([[1, 2]]))
-    with pytest.raises(IndexError, match="a value that is not whole"):
+    with pytest.raises(RuntimeError, match="ids have a number of no row, expected 0 to 6"):
         net(nd.array([[1, 2.5]]))
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from layers import kernels
 from layers.engine import autograd, mx, nd
 from layers.ops import dense, relu, sigmoid, softmax, softmax_cross_entropy
 
@@ -80,30 +81,14 @@ def test_forward_and_gradients(name):
         np.testing.assert_allclose(a.grad.asnumpy(), numeric(formula, values, i, dy), atol=1e-7)
 
 
-@pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formulas
+@pytest.mark.engine("torch")  # where kernels are in the place of the formulas
 @pytest.mark.parametrize("name", CASES)
-def test_the_formulas(name, monkeypatch):
-    from layers.mxnet._own import native
-
-    monkeypatch.setattr(native, "NATIVE", {})
-    test_forward_and_gradients(name)
+def test_the_formulas(name):
+    with kernels(False):
+        test_forward_and_gradients(name)
 
 
-@pytest.mark.engine("torch")
-def test_functions_of_pytorch_by_the_names_of_operators():
-    from layers.mxnet._own.native import NATIVE
-    from layers.ops.ways.custom import registered
-
-    ours = [o for o in registered() if o.name.startswith("layers.")]
-    assert sorted(o.native for o in ours if o.native) == sorted(NATIVE)
-
-
-@pytest.mark.parametrize("whole", [True, False])
-def test_the_slope_of_the_rectifier_at_0(whole, monkeypatch, engine):
-    if engine == "torch" and not whole:
-        from layers.mxnet._own import native
-
-        monkeypatch.setattr(native, "NATIVE", {})
+def test_the_slope_of_the_rectifier_at_0():
     (x,) = arrays([[-1.0, 0.0, 2.0]])
     with autograd.record():
         y = relu(x)

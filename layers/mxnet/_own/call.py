@@ -28,7 +28,7 @@ from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
 from ..ndarray.ndarray import NDArray
 
-Tensor = torch.Tensor
+Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
 Specs = tuple[tuple[torch.Size, torch.dtype] | None, ...]
 # Whether to look for NaN and infinity in what operators give.
 CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
@@ -64,8 +64,6 @@ class CustomCall:
         Why PyTorch's compiler cannot trace it; "" where it can be tried.
     states : list
         The inputs that it updates in place: their places, or for a `PropCall` the arrays.
-    has_native : bool
-        Whether there is a function of PyTorch with these gradients, `native`.
     """
 
     what: str
@@ -81,17 +79,9 @@ class CustomCall:
     pure: bool | None = None
     opaque = ""
     states: list
-    has_native = False
 
     def forward(self, tensors: tuple, specs: Specs) -> tuple[Tensor, ...]:
         """The outputs, and what only `backward` sees; `specs` has each tensor's shape and dtype."""
-        raise NotImplementedError
-
-    def native(self, tensors: list) -> Tensor | None:
-        """The output by a function of PyTorch; None where it does not fit these tensors.
-
-        PyTorch's autograd records it, without the time that Python takes for a call of its own.
-        """
         raise NotImplementedError
 
     def saved_for_backward(
@@ -107,13 +97,25 @@ class CustomCall:
         """
         raise NotImplementedError
 
+    def record(self, ctx, tensors: tuple) -> tuple[Tensor, ...]:
+        """Return the outputs, and keep in `ctx` what `differentiate` needs."""
+        ctx.specs = specs = specs_of(tensors)
+        results = separate(self, self.forward(tensors, specs))
+        if saved := self.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
+            ctx.save_for_backward(*saved)
+        return results[: self.visible]
+
+    def differentiate(self, ctx, dys: tuple) -> tuple:
+        """Return the gradients of the inputs, None for those that nobody asks for."""
+        return self.backward(saved_tensors(ctx), dys, ctx.specs, ctx.needs_input_grad[1:])
+
     def run(
         self, phase: str, tensors: Iterable, function: Callable, args: Sequence, kwargs: dict
     ) -> Any:
         """Run the operator's own code; what fails in it is told with `tensors`."""
         if self.traced:  # these are set around the whole graph
             return function(*args, **kwargs)
-        again = self.twice and phase == "backward" and torch.is_grad_enabled()
+        again = self.twice and phase == "backward" and is_grad_enabled()
         if (wrap := registry.wrap) is not None:
             name = self.name if phase == "forward" else f"_{phase}_{self.name}"
             function = wrap("Custom Operator", name, function)
@@ -121,11 +123,15 @@ class CustomCall:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            req = f"; req {kwargs['req']}" if "req" in kwargs else ""
-            note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
+            self.explain(error, phase, tensors, kwargs.get("req"))
             raise
         finally:
             leave_operator(before)
+
+    def explain(self, error: Exception, phase: str, tensors: Iterable, req: Any = None) -> None:
+        """Add to an error where in the operator it happened."""
+        told = "" if req is None else f"; req {req}"
+        note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{told})")
 
     def as_traced(self) -> CustomCall:
         """The same call, for a compiled graph."""
@@ -138,8 +144,8 @@ class CustomCall:
         return ", ".join(describe(t) for t in tensors if t is not None)
 
 
-def call(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs; recorded by autograd where recording is on and an input needs a gradient."""
+def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+    """Return the outputs, recorded where recording is on and an input needs a gradient."""
     if CHECK_NAN and not operation.traced:
         operation = Finite(operation)
     if state.recorder is not None and not operation.pure:
@@ -147,26 +153,19 @@ def call(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
             "" if operation.pure is False else "; `pure = True` in a CustomOpProp says that it is"
         )
         state.recorder.refuse_impure(operation.what, hint)
-    enabled = torch.is_grad_enabled()
+    enabled = is_grad_enabled()
     records = enabled if operation.traced else state.recording
-    if enabled is records:
-        return _recorded(operation, tensors) if records else forward_of(operation, tensors)
-    _set_grad_enabled(records)
+    if not records:
+        return forward_of(operation, tensors)
+    if operation.traced:
+        return Differentiable.apply(operation, *tensors)
+    if enabled:
+        return _apply(operation, *tensors)
+    _set_grad_enabled(True)
     try:
-        return _recorded(operation, tensors) if records else forward_of(operation, tensors)
+        return _apply(operation, *tensors)
     finally:
-        _set_grad_enabled(enabled)
-
-
-def _recorded(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs, while PyTorch records what they are computed from."""
-    if operation.has_native and (y := operation.native(tensors)) is not None:
-        return (y,)
-    return (
-        Differentiable.apply(operation, *tensors)
-        if operation.traced
-        else _apply(operation, *tensors)
-    )
+        _set_grad_enabled(False)
 
 
 class Differentiable(torch.autograd.Function):
@@ -175,19 +174,15 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx, operation: CustomCall, *tensors):
         ctx.operation = operation
-        ctx.specs = specs = specs_of(tensors)
-        results = _separate(operation, operation.forward(tensors, specs))
-        if saved := operation.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
-            ctx.save_for_backward(*saved)
-        return results[: operation.visible]
+        return operation.record(ctx, tensors)
 
     @staticmethod
     def backward(ctx, *dys):
-        operation, specs, asked = ctx.operation, ctx.specs, ctx.needs_input_grad[1:]
-        gradients = operation.backward(saved_tensors(ctx), dys, specs, asked)
+        operation = ctx.operation
+        gradients = operation.differentiate(ctx, dys)
         if operation.traced:
-            gradients = _separate(operation, gradients)
-        elif not operation.twice and torch.is_grad_enabled():
+            gradients = separate(operation, gradients)
+        elif not operation.twice and is_grad_enabled():
             gradients = refuse_second(
                 gradients, f"{operation.what} has no second derivative{operation.reason}"
             )
@@ -204,8 +199,6 @@ def specs_of(tensors: Iterable) -> Specs:
 
 def forward_of(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, outside of the graph of autograd."""
-    if operation.has_native and (y := operation.native(tensors)) is not None:
-        return (y,)
     return operation.forward(tuple(tensors), specs_of(tensors))[: operation.visible]
 
 
@@ -220,20 +213,27 @@ class Finite(CustomCall):
             operation.pure,
         )
         self.visible, self.reason = operation.visible, operation.reason
-        self.saved_for_backward = operation.saved_for_backward
 
     def forward(self, tensors, specs):
         results = self.operation.forward(tensors, specs)
+        self._expect_outputs(tensors, results)
+        return results
+
+    def record(self, ctx, tensors):
+        results = self.operation.record(ctx, tensors)
+        self._expect_outputs(tensors, results)
+        return results
+
+    def _expect_outputs(self, tensors: tuple, results: tuple) -> None:
         names = self.operation.outputs or range(len(results))
         found = {f"output {n}": t for n, t in zip(names, results)}
         expect_finite(self.operation, "forward", tensors, found)
-        return results
 
-    def backward(self, saved, dys, specs, asked):
-        gradients = self.operation.backward(saved, dys, specs, asked)
+    def differentiate(self, ctx, dys):
+        gradients = self.operation.differentiate(ctx, dys)
         names = self.operation.inputs or range(len(gradients))
         found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
-        expect_finite(self.operation, "backward", (*saved, *dys), found)
+        expect_finite(self.operation, "backward", (*saved_tensors(ctx), *dys), found)
         return gradients
 
 
@@ -284,7 +284,7 @@ def take_tensor(array: NDArray) -> Tensor:
     return array._tensor if array._held is LENT else array._tensor.clone()
 
 
-def _separate(operation: CustomCall, results: tuple) -> tuple:
+def separate(operation: CustomCall, results: tuple) -> tuple:
     """Results as tensors of their own, to which PyTorch may attach what they were computed from.
 
     An operator may give an array that it keeps, or a global: that one must not become part of the

@@ -30,8 +30,8 @@ class OperatorDefinition(Definition):
 
     def prepare(self, tensors, states, context, operators=None):
         given = [*tensors, *[array._state_tensor() for array in states]]
-        call = self._operator._adapter.call(context, self._attributes)
-        return call, [None if i is None else given[i] for i in self._numbers]
+        tensors = [None if i is None else given[i] for i in self._numbers]
+        return self._operator._adapter.call(context, self._attributes, tensors), tensors
 
 
 def define(op_type: str, attributes: tuple) -> Definition:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from .. import _kernels
 from ..autograd import state
 from ..context import Context
 from .program import Program
@@ -32,6 +33,7 @@ def kind_of(tensors: Sequence[Tensor], context: Context) -> Kind:
     return (
         state.recording,
         state.training,
+        _kernels.are_on(),
         context,
         len({*ids}) < len(ids) and tuple(map(ids.index, ids)),  # which of them are one tensor
         *[(t.shape, t.stride(), t.dtype, t.requires_grad) for t in tensors],

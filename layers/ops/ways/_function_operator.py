@@ -68,10 +68,10 @@ class FunctionOperator(Operator):
         """Set the rules of the gradients, also for graphs that have the operator already."""
         rules = {n: rules[n] for n in self.inputs if n in rules}
         functions = {rule: _gradients(rule, self._border) for rule in rules.values()}
-        self.needs = dict.fromkeys(rules, self.known)
         self.gradients = {n: _gradient(n, functions[rule]) for n, rule in rules.items()}
         any_joint = any(rule.joint for rule in functions)
         self.backward = _backward(rules, functions) if any_joint else None
+        self._set_rules(dict.fromkeys(rules, self.backward) if any_joint else self.gradients)
         vars(self).pop("_adapter", None)  # it has a copy of `needs`
 
     def parse(self, name: str, value: Any) -> Any:

@@ -101,7 +101,6 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         attributes=attributes,
         gradients=gradients,
         pure=getattr(definition, "pure", True) if pure is None else pure,
-        native=getattr(definition, "native", ""),
         low_precision=getattr(definition, "low_precision", False),
         surrogate=surrogate,
         **parts,
@@ -144,7 +143,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
         else:
             kind, known, reason = (
                 "part of an operator",
-                {*functions, "outputs", "states", "saves", "pure", "native", "low_precision"},
+                {*functions, "outputs", "states", "saves", "pure", "low_precision"},
                 "",
             )
         if part not in known and (reason or not part.startswith("_")):

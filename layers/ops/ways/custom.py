@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -231,8 +231,6 @@ def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
 class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
-    natives = frozenset()  # MXNet has no functions in place of operators
-
     def __init__(self, operator: Operator):
         register(operator)  # some operators are registered only here, at the first call
         self.operator = operator
@@ -280,10 +278,31 @@ class Adapter:
             "  expected customop('numpy') or customop('mxnet'), or LAYERS_ENGINE=torch"
         )
 
+    refuses_classes = False  # an error in an operator ends the process
+
     @staticmethod
-    def fused(name: str, formula: Callable) -> Callable:
-        """The formula: this engine has no function in its place."""
-        return formula
+    def class_numbers(who: str, label, count: int, ignored: int | None):
+        """Return labels as numbers of classes, (n,); one of no class is the nearest."""
+        label = label.reshape((-1,)).astype("float32")
+        return mx.nd.clip(label, a_min=0, a_max=count - 1)
+
+    @staticmethod
+    def row_numbers(ids, rows: int, padding: int | None):
+        """Return ids of rows; one of no row is the nearest."""
+        return mx.nd.clip(ids, 0, rows - 1)
+
+    @staticmethod
+    def bag_numbers(who: str, numbers, offsets, rows: int):
+        """Return numbers of the nearest rows, and offsets of at most their count."""
+        if offsets is not None:
+            offsets = mx.nd.clip(offsets, 0, numbers.shape[0])
+        return mx.nd.clip(numbers, 0, rows - 1), offsets
+
+    @staticmethod
+    def add_rows(rows, numbers, count: int):
+        """Return so many rows, each the sum of the rows that have its number."""
+        shape = (count, *rows.shape[1:])
+        return mx.nd._internal._backward_gather_nd(rows, numbers.reshape((1, -1)), shape=shape)
 
     @staticmethod
     def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:
@@ -294,7 +313,11 @@ class Adapter:
         found = library.run(inputs, shapes, dtypes, attributes)
         return [adopt(np.atleast_1d(y), context) for y in found]
 
-    def __call__(self, inputs: list, attributes: dict[str, Any]):
+    def __call__(self, args: tuple, kwargs: dict[str, Any]):
+        return self.call_bound(*self.operator.bind(args, kwargs))
+
+    def call_bound(self, inputs: Sequence, attributes: dict[str, Any]):
+        """Call it with all its inputs, None for one left out, and with parsed attributes."""
         operator = self.operator
         operator.expect(tuple(inputs))
         register(operator)  # again: MXNet calls by name, and another one may have it now

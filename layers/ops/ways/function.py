@@ -329,7 +329,7 @@ class PreparedCall:
         if self.in_numpy:
             arrays = _as_ndarrays(arrays)
         attributes = {n: self._value(n, values[i]) for n, i in self.attributes}
-        return self.operator._adapter(arrays, attributes)
+        return self.operator._adapter.call_bound(arrays, attributes)
 
     def _value(self, name: str, value: Any) -> Any:
         """The value of an attribute; refuse an array, and a list with one."""

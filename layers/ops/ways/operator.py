@@ -23,6 +23,9 @@ from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
 
 __all__ = ["Operator"]
 
+# The cached properties of an operator, which its formula decides.
+_COMPUTED = ("_adapter", "_parameters_of", "is_loss", "not_kept")
+
 
 class Operator:
     """A differentiable function of arrays, called with NDArrays or Symbols.
@@ -64,10 +67,6 @@ class Operator:
         If not, their Python runs in each call, also where a graph is recorded or compiled.
     opaque : str
         Why PyTorch's compiler cannot trace it; "" where the compiler may try.
-    native : str
-        The name of a function of PyTorch that is called in place of `forward` and the gradients
-        where it fits the inputs; "" where there is none. The names are those of
-        ``layers/mxnet/_own/native.py``. Apache MXNet has no such functions.
     low_precision : bool
         Whether mixed precision casts its inputs to 16 bits, and not to float32. On Apache MXNet,
         which casts those of all custom operators to float32, it has no effect.
@@ -76,6 +75,8 @@ class Operator:
     ----------
     needs : dict of str to tuple of str
         By input, the names of the values that its gradient takes.
+    rules : dict of str to callable
+        By input, its gradient, or `backward`, as a function of these values by position.
     prop : type
         The CustomOpProp that is registered for it; not set before it is registered.
 
@@ -107,7 +108,6 @@ class Operator:
         surrogate: Callable | str | None = None,
         pure: bool = True,
         opaque: str = "",
-        native: str = "",
         low_precision: bool = False,
     ):
         self.name, self.forward = name, forward
@@ -121,12 +121,11 @@ class Operator:
         self.surrogate = surrogate
         what = f"operator {name!r}"
         self.pure, self.opaque = expect_bool(what, "pure", pure), opaque
-        self.native = native
         self.low_precision = expect_bool(what, "low_precision", low_precision)
         rules = self.gradients
         if backward is not None:
             rules = {n: backward for n in self.inputs if n not in self.states}
-        self.needs = {n: self._names_needed(rule) for n, rule in rules.items()}
+        self._set_rules(rules)
         self._validate()
 
     @property
@@ -144,6 +143,26 @@ class Operator:
     def results(self) -> tuple[str, ...]:
         """What `forward` returns: the outputs, then the values that it saves."""
         return (*self.outputs, *self.saves)
+
+    def with_formula(
+        self,
+        forward: Callable,
+        gradients: dict[str, Callable],
+        backward: Callable | None,
+        saves: Sequence[str],
+    ) -> Operator:
+        """Return the operator with other code for the same values."""
+        made = object.__new__(type(self))
+        kept = {n: v for n, v in vars(self).items() if n not in _COMPUTED}
+        vars(made).update(kept, forward=forward, gradients=gradients, backward=backward)
+        made.saves = tuple(saves)
+        made._set_rules(dict.fromkeys(self.needs, backward) if backward else gradients)
+        return made
+
+    def _set_rules(self, rules: dict[str, Callable]) -> None:
+        """Set the functions that give the gradients of inputs, by input."""
+        self.needs = {n: self._names_needed(rule) for n, rule in rules.items()}
+        self.rules = {n: _taken_by_position(rule, self.needs[n]) for n, rule in rules.items()}
 
     def _names_needed(self, rule: Callable) -> tuple[str, ...]:
         names = _parameter_names(rule)
@@ -234,11 +253,6 @@ class Operator:
         tops = {f"d{n}" for n in self.outputs}
         return not any(tops & set(names) for names in self.needs.values())
 
-    @property
-    def has_native(self) -> bool:
-        """Whether this engine has the function that `native` names."""
-        return self.native in engine.adapter().natives
-
     @cached_property
     def _adapter(self) -> Callable:
         return engine.adapter()(self)
@@ -255,7 +269,7 @@ class Operator:
             An input is missing or unknown, or an attribute cannot be parsed. Wrong values of inputs
             raise the errors of the engine.
         """
-        return self._adapter(*self.bind(args, kwargs))
+        return self._adapter(args, kwargs)
 
     def bind(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
         """The inputs in their order, None for one left out, and the attributes of a call.
@@ -481,6 +495,14 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
     while {*names, *(f"d{n}" for n in names)} & {*taken}:
         names = [f"{n}_" for n in names]
     return tuple(names)
+
+
+def _taken_by_position(rule: Callable, names: Sequence[str]) -> Callable:
+    """Return the rule as a function of the values of `names`, in their order."""
+    kinds = {p.kind for p in inspect.signature(rule).parameters.values()}
+    if kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+        return rule
+    return lambda *values: rule(**dict(zip(names, values)))
 
 
 def _parameter_names(rule: Callable) -> tuple[str, ...] | None:

@@ -152,7 +152,7 @@ class Custom:
         operator = self._by_types.get(tuple(map(type, inputs)))
         if operator is None:
             return self._first_call(inputs)
-        return _as_declared(operator, operator._adapter(list(inputs), {}))
+        return _as_declared(operator, operator._adapter.call_bound(inputs, {}))
 
     def _first_call(self, inputs: Sequence) -> Any:
         """Call with inputs of types that were not there before, or with numbers among them."""

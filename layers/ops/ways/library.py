@@ -405,8 +405,8 @@ def _as_lists(value: Any) -> Any:
 
 
 def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
-    """The arguments ndims, shapes and dtypes."""
-    sizes = [(ctypes.c_int64 * max(len(s), 1))(*s) for s in shapes]
+    """The arguments ndims, shapes and dtypes; sizes of axes that an array has not are zeros."""
+    sizes = [(ctypes.c_int64 * max(len(s), 8))(*s) for s in shapes]
     return (
         (ctypes.c_int * len(shapes))(*(len(s) for s in shapes)),
         (ctypes.POINTER(ctypes.c_int64) * len(shapes))(*sizes),

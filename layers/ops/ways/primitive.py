@@ -8,12 +8,9 @@ them are numbers.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import itertools
 import reprlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +19,8 @@ from ..._errors import note
 from ...engine import mx, mxnet_error, nd, sym
 from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
+from ._primitive.input_dtypes import InputDtypes
+from ._primitive.names import unique_name
 from .custom import register
 from .kernel import Kernel, KernelError
 from .numpy_border import NUMBERS, dtype_of, is_floating
@@ -65,6 +64,10 @@ class Custom:
     pure : bool
         Whether `func` and `bprop` are functions of their arguments. With False their Python runs in
         each call, also where a graph is recorded or compiled.
+    dtypes : str or list of str, optional
+        The dtypes of inputs that `func` is written for, ``"float32 int32"``; a list where it takes
+        several. ``any`` is any dtype, and one alone is that of all inputs. Smaller inputs of the
+        same kind are cast up. By default 'float32' for 'aot', 'any' for the others.
 
     Attributes
     ----------
@@ -89,8 +92,9 @@ class Custom:
         bprop: Callable | None = None,
         reg_info: Any = None,
         pure: bool = True,
+        dtypes: Any = None,
     ):
-        self._arguments = func, out_shape, out_dtype, func_type, bprop, reg_info, pure
+        self._arguments = func, out_shape, out_dtype, func_type, bprop, reg_info, pure, dtypes
         info = getattr(func, "reg_info", None) if reg_info is None else reg_info
         who = f"Custom {_title(func)!r}"
         code = _code(who, func, func_type)
@@ -101,7 +105,8 @@ class Custom:
             )
         self.pure = expect_bool(who, "pure", pure)
         self.__name__ = _title(func)
-        self.name = _unique_name(self.__name__, (*self._arguments[:5], dicts(who, info)))
+        told = () if dtypes is None else (dtypes,)
+        self.name = unique_name(self.__name__, (*self._arguments[:5], dicts(who, info), *told))
         self.bprop, self._who = bprop, f"operator {self.name!r}"
         self.registered = registrations(who, info, func_type)
         registered = next(iter(self.registered.values()), None)
@@ -110,6 +115,9 @@ class Custom:
         if registered:
             self._code.attributes = registered.attributes
             _expect_values(who, registered, optional=func_type == "aot")
+        for one in self.registered.values():
+            _expect_rows(who, one, dtypes, func_type)
+        self._dtypes = InputDtypes(self._who, dtypes, code.dtypes)
         self._count_range = self._find_count_range(registered)
         self._declared = Declared(self._who, out_shape, out_dtype, self._code)
         self._operators: dict[tuple, Operator] = {}  # by the dtypes of numbers, None for an array
@@ -118,15 +126,18 @@ class Custom:
     def _find_count_range(self, registered: Registration | None) -> tuple[int, int | None]:
         """The least and the greatest number of inputs; None where there is no greatest."""
         names, least = self._code.parameters, self._code.least
-        if registered and registered.inputs:
-            count = len(registered.inputs)
+        told = ", ".join(registered.inputs) if registered else ""
+        counts = {f"reg_info ({told})": len(registered.inputs)} if told else {}
+        if self._dtypes.count > 1:
+            counts["dtypes"] = self._dtypes.count
+        for where, count in counts.items():
             if names is not None and not least <= count <= len(names):
                 raise mxnet_error(
                     ValueError,
-                    f"{self._who}: {count} inputs in reg_info ({', '.join(registered.inputs)})\n"
+                    f"{self._who}: {count} inputs in {where}\n"
                     f"  expected {', '.join(names)}, as {self.__name__} takes",
                 )
-            return count, count
+            least, names = count, (names or tuple(f"x{i}" for i in range(count)))[:count]
         return least, None if names is None else len(names)
 
     @staticmethod
@@ -300,7 +311,8 @@ class Custom:
             attributes = registered.attributes
         rest = iter(dtypes)
         full = tuple([NUMBERS[type(numbers[n])] if n in numbers else next(rest) for n in places])
-        run = registered.row(self._who, full) if registered else full
+        rows = registered and registered.rows
+        run = registered.row(self._who, full) if rows else self._dtypes.row(full)
         run = tuple(map(_numpy_dtype, run))
         final = self._declared.types(full)
         outputs = [_numpy_dtype(t) for t in self._declared.types(run)]
@@ -444,49 +456,12 @@ def _expect_values(who: str, registered: Registration, optional: bool) -> None:
         )
 
 
-_numbers: dict[str, itertools.count] = {}  # by name, for operators that are alike
-
-
-def _unique_name(title: str, arguments: tuple) -> str:
-    """A name that no other operator has, the same in each process that makes them in one order.
-
-    It has a hash of the arguments of `Custom`: of each function its module, its name, the variables
-    around it and its defaults. Operators for which all this is equal are numbered.
-    """
-    text = "\n".join(map(_identity, arguments))
-    name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    number = next(_numbers.setdefault(name, itertools.count()))
-    return f"{name}_{number}" if number else name
-
-
-def _identity(argument: Any) -> str:
-    """Text that tells an argument of `Custom` from others, the same in each process."""
-    if not callable(argument):
-        return repr(argument)
-    function = getattr(argument, "__wrapped__", argument)
-    named = function if hasattr(function, "__name__") else type(function)
-    module = getattr(named, "__module__", None)
-    # The main program has no module's name: it may be run, or imported under its file's name.
-    place = [] if module in (None, "__main__") else [module]
-    place.append(getattr(named, "__qualname__", named.__name__))
-    return "\n".join([".".join(place), *map(_as_text, _bound_values(function))])
-
-
-def _bound_values(function: Any) -> Iterator[Any]:
-    """The values of the variables around a function, and its defaults."""
-    for cell in getattr(function, "__closure__", None) or ():
-        with suppress(ValueError):  # of a variable that has no value yet
-            yield cell.cell_contents
-    yield from getattr(function, "__defaults__", None) or ()
-    yield from (getattr(function, "__kwdefaults__", None) or {}).items()
-
-
-def _as_text(value: Any) -> str:
-    """Numbers, text, arrays of numbers and tuples of them as text; of other values the name."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_as_text, value))})"
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
-        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
-    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
-        return f"{type(value).__name__} {value!r}"
-    return str(getattr(value, "__name__", type(value).__name__))
+def _expect_rows(who: str, registered: Registration, dtypes: Any, func_type: str) -> None:
+    """Refuse dtypes that are told twice, and bfloat16 for a library, which gets float32 for it."""
+    problem = ""
+    if registered.rows and dtypes is not None:
+        problem = f"dtypes={dtypes!r}, and dtype_format in reg_info\n  expected one of the two"
+    elif func_type == "aot" and any("bfloat16" in row for row in registered.rows):
+        problem = "bfloat16 in reg_info of a library\n  expected float32, to which it is cast"
+    if problem:
+        raise mxnet_error(ValueError, f"{who}: {problem}")

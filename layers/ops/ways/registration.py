@@ -14,7 +14,7 @@ from typing import Any
 
 from ...engine import mx, mxnet_error
 from ._attributes import PARSERS
-from .numpy_border import as_dtype
+from ._primitive.input_dtypes import DTYPES, nearest_row
 
 __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register"]
 
@@ -28,7 +28,6 @@ _PREFIXES = {
     "I32": "int32", "U32": "uint32", "I64": "int64", "U64": "uint64",
     "F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16",
 }  # fmt: skip
-DTYPES = (*_PREFIXES.values(), "complex64", "complex128")
 
 _FORMATS = {
     "None": ("",), "Default": ("DefaultFormat",), "5HD": ("NC1HWC0",), "FracZ": ("FRACTAL_Z",),
@@ -358,34 +357,14 @@ class Registration:
         if not self.rows:
             return dtypes
         inputs = [row[: len(self.inputs)] for row in self.rows]
-        rows = [tuple(t or dtype for t, dtype in zip(row, dtypes)) for row in inputs]
-        if dtypes in rows:
-            return dtypes
-        if wider := [row for row in rows if all(map(_can_cast_up, dtypes, row))]:
-            return min(wider, key=lambda row: sum(map(_size, row)))
+        if (found := nearest_row(dtypes, inputs)) is not None:
+            return found
         known = "; ".join(", ".join(t or "any" for t in row) for row in inputs)
         raise mxnet_error(
             TypeError,
             f"{who}: inputs of {', '.join(dtypes)}\n"
             f"  expected, for {self.target}, dtypes that can be cast up to one of: {known}",
         )
-
-
-def _kind(dtype: str) -> str:
-    return as_dtype(dtype).kind.replace(
-        "V", "f"
-    )  # V is the kind of bfloat16, which NumPy does not have
-
-
-def _size(dtype: str) -> int:
-    return as_dtype(dtype).itemsize
-
-
-def _can_cast_up(dtype: str, target: str) -> bool:
-    """Whether two dtypes are the same, or the first one is a smaller one of the same kind."""
-    if dtype == target:
-        return True
-    return _kind(dtype) == _kind(target) and _size(dtype) < _size(target)
 
 
 def parse(who: str, info: dict[str, Any], func_type: str) -> Registration:

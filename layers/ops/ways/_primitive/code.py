@@ -43,6 +43,8 @@ class Code:
         Why PyTorch's compiler cannot trace it; "" where the compiler may try.
     on_cpu : bool
         Whether it runs on the CPU wherever its inputs are.
+    dtypes : str
+        The dtype of inputs that it is written for, where `Custom` is told none; "" for any.
     attributes : dict
         The registered attributes, which the function takes by name.
     """
@@ -52,7 +54,7 @@ class Code:
     least = 0
     inferred: tuple[str, ...] = ()
     outputs: int | None = None
-    opaque, on_cpu = "", False
+    opaque, on_cpu, dtypes = "", False, ""
     attributes: Mapping[str, Any] = MappingProxyType({})
     to_argument: Callable
 
@@ -210,7 +212,7 @@ class Loop(Code):
 class Compiled(Code):
     """A function of a compiled library."""
 
-    opaque, inferred = COMPILED, ("out_shape",)
+    opaque, inferred, dtypes = COMPILED, ("out_shape",), "float32"
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
         text = "the text 'file:function', for func_type 'aot'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..engine import mx
+from ..ops.ways.guards import Guards
 from ._report import Report, Unchecked
 from ._subject import Subject
 from ._trial import Trial, UnprotectedTrial
@@ -22,9 +23,12 @@ class Checker:
         What it gives for a batch with one more row, where it takes one.
     backward_error : Exception or None
         What the operator's own backward raises, or what is wrong with the shape of a gradient.
+    guards : Guards
+        Those around the arrays of the functions in libraries that it calls.
     """
 
     reference: Results
+    guards: Guards
 
     def __init__(self, subject: Subject, compiled: bool, seeded: bool):
         self.subject, self.compiled = subject, compiled

@@ -41,7 +41,7 @@ def _compare_trial(
 def another_batch(checker: Checker) -> str:
     """With another batch size, the shapes are as declared and the gradients right."""
     problems: list[Exception] = []
-    for values in _larger_batches(checker):
+    for values in larger_batches(checker):
         try:
             return _check_batch(checker, values)
         except Exception as problem:
@@ -51,7 +51,7 @@ def another_batch(checker: Checker) -> str:
     raise next((p for p in problems if not isinstance(p, Unchecked)), problems[0])
 
 
-def _larger_batches(checker: Checker) -> Iterator[Values]:
+def larger_batches(checker: Checker) -> Iterator[Values]:
     """Values with one more row: in all inputs that are as long as the first, in the first only."""
     subject = checker.subject
     inputs = [n for n in checker.values if n not in {*subject.states, *subject.parameters}]
@@ -64,14 +64,14 @@ def _with_another_row(x: np.ndarray) -> np.ndarray:
     return np.concatenate([x, x[:1] * 0.9 if x.dtype.kind == "f" else x[:1]])
 
 
-def _changed_shapes(checker: Checker, values: Values) -> str:
+def changed_shapes(checker: Checker, values: Values) -> str:
     """The inputs that have another shape in other values."""
     changed = [n for n in values if values[n].shape != checker.values[n].shape]
     return ", ".join(f"{n} {values[n].shape}" for n in changed)
 
 
 def _check_batch(checker: Checker, values: Values) -> str:
-    what = _changed_shapes(checker, values)
+    what = changed_shapes(checker, values)
     shapes = _declared_shapes(checker, values, what)
     try:
         if unprotected := checker.unprotected(values):
@@ -138,7 +138,7 @@ def _in_graph(checker: Checker, **options: Any) -> str:
     with _logged_refusals() as refusals:
         difference, sizes = _compare_trial(checker, trial, checker.reference, tolerance), ""
         if (larger := checker.larger_batch) is not None:
-            where, sizes = f"{_changed_shapes(checker, larger.values)}: ", ", at both batch sizes"
+            where, sizes = f"{changed_shapes(checker, larger.values)}: ", ", at both batch sizes"
             difference = max(difference, _compare_trial(checker, trial, larger, tolerance, where))
     return f"max difference {format_number(difference)}{sizes}" + "".join(refusals[:1])
 

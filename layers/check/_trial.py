@@ -47,7 +47,7 @@ class Trial:
 
     def backward(self, outputs: list, heads: list) -> Any:
         """Run backward from the outputs that are floats."""
-        pairs = [(y, dy) for y, dy in zip(outputs, heads) if np.dtype(y.dtype).kind == "f"]
+        pairs = [(y, dy) for y, dy in zip(outputs, heads) if np.dtype(y.dtype).kind in "fV"]
         autograd.backward([y for y, _ in pairs], [dy for _, dy in pairs])
 
     def forward(self, values: Values) -> list[np.ndarray]:

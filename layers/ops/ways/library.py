@@ -13,6 +13,7 @@ success, writes to outputs and workspaces only, and may be called by several thr
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
 import os
 import platform
@@ -29,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from ...engine import mxnet_error
+from . import guards
 from .toolchain import INCLUDE, SOURCES, LibraryError, build
 
 __all__ = ["Library", "LibraryError"]
@@ -261,9 +263,14 @@ class Library:
 
     def _launch(self, kernel: _Kernel, pointers: Sequence[int], stream: Any, allocate: Any) -> None:
         workspaces = [allocate(n) for n in kernel.workspaces]
-        arrays = kernel.pointers(*pointers, *[pointer for pointer, _ in workspaces])
+        pointers = [*pointers, *[pointer for pointer, _ in workspaces]]
+        watch = guards.current if self.device == "cpu" else None
+        copies = watch and watch.copies(pointers, kernel.arrays)
+        arrays = kernel.pointers(*([one.pointer for one in copies] if copies else pointers))
         with kernel._lock:
             code = self._call(len(arrays), arrays, *kernel.layout, stream, kernel.extra)
+        if copies:
+            watch.put_back(str(self), copies)
         if code:
             raise self._error(self.function, code, f"for {kernel}", self._message)
 
@@ -299,6 +306,8 @@ class _Kernel:
                 raise library._error(init, code, f"for {self}", library._message)
         self.workspaces = [extra.workspaces[i] for i in range(extra.workspace_count)]
         shapes = [*shapes, *((n,) for n in self.workspaces)]
+        sized = zip(shapes, [*dtypes, *[np.dtype("uint8")] * len(self.workspaces)])
+        self.arrays = [(math.prod(s), t) for s, t in sized]
         self.layout = _layout(shapes, [*names, *("uint8" for _ in self.workspaces)])
         self.pointers = ctypes.c_void_p * len(shapes)
         self._lock: Any = nullcontext()
@@ -416,9 +425,8 @@ def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
 
 def _dtype_name(library: Library, dtype: np.dtype) -> str:
     if dtype.kind not in "biufc" and dtype.name != "bfloat16":
-        raise mxnet_error(
-            TypeError, f"{library}: an array is {dtype.name}\n  expected numbers or bool"
-        )
+        told = f"{library}: an array is {dtype.name}\n  expected numbers or bool"
+        raise mxnet_error(TypeError, told)
     return dtype.name
 
 
@@ -445,9 +453,8 @@ def _split_text(text: str) -> tuple[str, str]:
         raise mxnet_error(TypeError, f"library {text!r}: it is no text\n  expected 'path:function'")
     path, _, function = text.partition(":")
     if not path or not function or ":" in function:
-        raise mxnet_error(
-            ValueError, f"library {text!r}: it is no path and function\n  expected 'path:function'"
-        )
+        told = f"library {text!r}: it is no path and function\n  expected 'path:function'"
+        raise mxnet_error(ValueError, told)
     return path, function
 
 

@@ -28,6 +28,25 @@ def call_recorded(function: Callable, *args) -> Any:
         autograd._set_grad_enabled(not recording)
 
 
+def transforms() -> list[str]:
+    """The transforms of `torch.func` that are going on: "Grad" (vjp, jacrev too), "Jvp", "Vmap"."""
+    stack = torch._C._functorch.get_interpreter_stack()
+    return [one.key().name for one in stack or ()]
+
+
+def is_differentiated(tensor: torch.Tensor) -> bool:
+    """True if a transform of `torch.func`, or forward mode, differentiates by a tensor."""
+    functorch = torch._C._functorch
+    if torch.autograd.forward_ad._current_level >= 0:
+        if torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None:
+            return True
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        if functorch.is_gradtrackingtensor(tensor):
+            return True
+        tensor = functorch.get_unwrapped(tensor)
+    return False
+
+
 def copy_if_aliased(results: list, inputs: list) -> list:
     """The results, as copies where they share memory with an input, another result or themselves.
 

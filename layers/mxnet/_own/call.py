@@ -160,12 +160,22 @@ def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tenso
     if operation.traced:
         return Differentiable.apply(operation, *tensors)
     if enabled:
-        return _apply(operation, *tensors)
+        return _recorded(operation, tensors)
     _set_grad_enabled(True)
     try:
-        return _apply(operation, *tensors)
+        return _recorded(operation, tensors)
     finally:
         _set_grad_enabled(False)
+
+
+def _recorded(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+    """Return the outputs, while PyTorch records what they are computed from."""
+    try:
+        return _apply(operation, *tensors)
+    except RuntimeError as error:  # inside torch.func's transforms, before it does anything
+        from .transforms import transformed  # which needs this module
+
+        return transformed(operation, tensors, error)
 
 
 class Differentiable(torch.autograd.Function):

@@ -11,12 +11,11 @@ from ..._errors import no_array, no_gradients, wrong_gradient
 from .. import _dtype
 from .._draws import generator_states
 from .._tensor import describe
-from ..autograd import saved_tensors
 from ..base import DTypeError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT, VIEWED
 from ..ndarray.ndarray import NDArray
-from .call import CustomCall, separate, specs_of, take_tensor
+from .call import CustomCall, take_tensor
 
 if TYPE_CHECKING:
     from .._kernels import Kernel
@@ -73,23 +72,21 @@ class OperatorCall(CustomCall):
                 self._check_once(specs, found, values, tensors)
         return tuple([take_tensor(a) for a in values])
 
-    def record(self, ctx, tensors):
-        asked = ctx.needs_input_grad
+    def saved_for_backward(self, inputs, outputs, asked):
+        values = inputs + outputs
+        return [values[i] for i in self._plan_for(asked).saved]
+
+    def _plan_for(self, asked: tuple[bool, ...]) -> GradientPlan:
         plan = self._plans.get(asked)
         if plan is None:
-            plan = self._plans[asked] = self._plan(asked[1:])
-        ctx.plan, ctx.specs = plan, specs_of(tensors)
-        results = separate(self, self.forward(tensors, ctx.specs))
-        if plan.saved:
-            values = tensors + results
-            ctx.save_for_backward(*[values[i] for i in plan.saved])
-        return results if self.visible is None else results[: self.visible]
+            plan = self._plans[asked] = self._plan(asked)
+        return plan
 
-    def differentiate(self, ctx, dys):
-        plan, specs = ctx.plan, ctx.specs
+    def backward(self, saved, dys, specs, asked):
+        plan = self._plan_for(asked)
         if plan.missing:
             raise RecordingError(self._no_gradient(plan.missing[0]))
-        tensors = saved_tensors(ctx) + dys if plan.saved else dys
+        tensors = saved + dys
         found = self.run("backward", tensors, self._gradients, (tensors, plan), {})
         gradients: list[torch.Tensor | None] = [None] * len(specs)
         for name, i in plan.wanted.items():

@@ -34,7 +34,9 @@ class as_torch:
 
     def __enter__(self) -> None:
         self._before = state.recording, state.training
-        state.recording, state.training = torch.is_grad_enabled(), self._training
+        forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
+        state.recording = torch.is_grad_enabled() or forward_mode
+        state.training = self._training
 
     def __exit__(self, *_) -> None:
         state.recording, state.training = self._before

@@ -11,8 +11,8 @@ import torch
 
 from .. import _dtype, _np_shape, _threads, autograd
 from .._files import params
-from .._tensor import as_tensor, call_recorded, copy_to
-from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
+from .._tensor import as_tensor, call_recorded, copy_to, is_differentiated, transforms
+from ..base import ArgumentError, ContextError, RecordingError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
 from . import _index
 from ._memory import BORROWED, LENT, VIEWED, Memory
@@ -159,7 +159,7 @@ class NDArray(Memory, Methods):
         Raises
         ------
         UnsupportedError
-            A CUDA graph is being captured.
+            A CUDA graph is being captured, or `torch.vmap` computes a batch at once.
         """
         tensor = self._tensor
         if tensor.requires_grad:
@@ -170,7 +170,7 @@ class NDArray(Memory, Methods):
             return tensor.numpy().copy()
         _threads.give_to_numpy(tensor.numel())
         if tensor.is_cpu:
-            return tensor.numpy().copy()
+            return _as_numpy(tensor).copy()
         if torch.cuda.is_current_stream_capturing():
             raise UnsupportedError(
                 "asnumpy() inside a CUDA graph\n  expected operators in nd, or no static_shape"
@@ -466,9 +466,36 @@ def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
     return NDArray(tensor.to(device), context)
 
 
+def _as_numpy(tensor: torch.Tensor) -> np.ndarray:
+    """The values of a tensor of the CPU, which has some: not inside `torch.vmap`."""
+    try:
+        return tensor.numpy()
+    except RuntimeError as error:
+        if "Vmap" not in transforms():
+            raise
+        raise UnsupportedError(
+            "asnumpy() inside torch.vmap, where arrays have no values\n"
+            "  expected operators in nd, or no torch.no_grad() around the call of a to_torch() net"
+        ) from error
+
+
 def from_torch(tensor: torch.Tensor) -> NDArray:
-    """An NDArray in a tensor's memory, without a copy: writes are seen on both sides."""
-    _dtype.to_torch(tensor.dtype)  # raises DTypeError for one that MXNet does not have
+    """An NDArray in a tensor's memory, without a copy: writes are seen on both sides.
+
+    Raises
+    ------
+    DTypeError
+        Its dtype is one that MXNet does not have.
+    RecordingError
+        `torch.func` or forward mode differentiates by it.
+    """
+    _dtype.to_torch(tensor.dtype)
+    if not torch.compiler.is_compiling() and is_differentiated(tensor):
+        raise RecordingError(
+            "from_torch: a tensor by which torch.func (grad, vjp, jacrev, jvp) or forward mode "
+            "differentiates\n  expected net.to_torch()(tensor), which torch.func.grad takes, or "
+            "autograd.grad of arrays"
+        )
     return NDArray(tensor.detach(), from_device(tensor.device), VIEWED)
 
 

@@ -832,3 +832,19 @@ def test_onnx_errors_of_what_is_given(onnx_run, monkeypatch):
     monkeypatch.setattr(mx.onnx, "find_spec", lambda name: None)
     with pytest.raises(MXNetError, match="expected pip install onnx onnxscript"):
         mx.onnx.export_model(graph, {}, [(2, 3)])
+
+
+@pytest.mark.parametrize("kind", [torch.nn.ReLU, torch.nn.Dropout])
+def test_a_module_that_writes_into_its_input_gets_a_copy(kind):
+    net = mx.from_torch(kind(inplace=True))
+    expected = [0, 2] if kind is torch.nn.ReLU else [-1, 2]
+    x = nd.array([-1.0, 2.0])
+    for _ in range(2):
+        assert net(x).asnumpy().tolist() == expected and x.asnumpy().tolist() == [-1, 2]
+    x.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert x.asnumpy().tolist() == [-1, 2]
+        assert ((x.grad.asnumpy() != 0) == (y.asnumpy() != 0)).all()

@@ -140,11 +140,66 @@ def test_no_copies():
     doubled.def_grad(lambda ans, x: lambda g: seen.update(ans=ans.data_ptr()) or 2 * g)
     x = nd.ones((4, 3))
     x.attach_grad()
-    with autograd.record():
-        y = doubled(x)
-    y.backward()
+    for _ in range(2):  # the first call shows what it writes into
+        with autograd.record():
+            y = doubled(x)
+        y.backward()
     assert seen["x"] == x.to_torch().data_ptr()
     assert seen["y"] == y._tensor.data_ptr() == seen["ans"]
+
+
+@on_torch
+@pytest.mark.parametrize(
+    "options",
+    [
+        None,
+        {},
+        {"static_alloc": True, "static_shape": True},
+        {"backend": "aot_eager"},
+        as_slow({"backend": "inductor"}),
+    ],
+    ids=["eager", "plain", "recorded", "aot_eager", "inductor"],
+)
+def test_what_it_writes_into_is_a_copy(options):
+    @customop("torch")
+    def doubled(x):
+        return x.mul_(2)
+
+    def dx(ans, x):
+        def grad(g):
+            ans.zero_()
+            x.zero_()
+            return g.mul_(2)
+
+        return grad
+
+    doubled.def_grad(dx)
+    call = doubled
+    if options is not None:
+        call = gluon.nn.HybridLambda(lambda F, x: doubled(x))
+        call.hybridize(**options)
+    for _ in range(4):
+        x, head = nd.array([1.0, 2.0]), nd.array([3.0, 4.0])
+        x.attach_grad()
+        with autograd.record():
+            y = call(x)
+        y.backward(head)
+        assert x.asnumpy().tolist() == [1, 2] and y.asnumpy().tolist() == [2, 4]
+        assert head.asnumpy().tolist() == [3, 4] and x.grad.asnumpy().tolist() == [6, 8]
+        assert call(x).asnumpy().tolist() == [2, 4] and x.asnumpy().tolist() == [1, 2]
+
+
+@on_torch
+def test_a_write_that_comes_later_is_an_error():
+    @customop("torch")
+    def doubled(x):
+        return x.mul_(2) if x[0] > 0 else x * 2
+
+    doubled(nd.array([-1.0]))
+    with pytest.raises(ValueError, match=r"doubled'.* wrote into .*\n  expected one that writes"):
+        doubled(nd.array([1.0]))
+    x = nd.array([1.0])
+    assert doubled(x).asscalar() == 2 and x.asscalar() == 1
 
 
 @on_torch

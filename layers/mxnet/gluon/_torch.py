@@ -18,6 +18,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from .. import _dtype, autograd, symbol
+from .._own.conversions import Protected
 from .._run.exported import as_torch, for_tracers
 from .._tensor import call_recorded, copy_if_aliased
 from ..base import ArgumentError, ContextError
@@ -197,6 +198,8 @@ class ModuleBlock(Block):
     def __init__(self, module: torch.nn.Module, prefix: str | None = None, params=None):
         self.module = module
         super().__init__(prefix, params)
+        who = f"{type(self).__name__} {self.name!r}"
+        self._protected = {training: Protected(who) for training in (False, True)}
         self._buffers = {name for name, _ in module.named_buffers(remove_duplicate=False)}
         made: dict[int, Parameter] = {}
         for name, tensor in _named_tensors(module):
@@ -247,14 +250,20 @@ class ModuleBlock(Block):
         training = autograd.is_training()
         if self.module.training is not training:
             self.module.train(training)
-        given = tree_map(lambda a: a._tensor if isinstance(a, NDArray) else a, args)
+        leaves, form = tree_flatten(args)
+        given = {i: a._tensor if isinstance(a, NDArray) else a for i, a in enumerate(leaves)}
         now = dict(tensors)
-        y = call_recorded(torch.func.functional_call, self.module, now, given)
+
+        def call(given: dict) -> Any:
+            values = tree_unflatten([given[i] for i in range(len(given))], form)
+            return torch.func.functional_call(self.module, now, values)
+
+        y = call_recorded(self._protected[training], given, call)
         for name, tensor in now.items():  # a buffer may have been set, not written to
             if tensor is not tensors[name]:
                 arrays[name]._state_tensor().copy_(tensor)
         leaves, nesting = tree_flatten(y)
-        inputs = [a for a in tree_flatten(given)[0] if isinstance(a, torch.Tensor)]
+        inputs = [a for a in given.values() if isinstance(a, torch.Tensor)]
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
         own = call_recorded(
             copy_if_aliased, [leaves[i] for i in places], [*inputs, *tensors.values()]

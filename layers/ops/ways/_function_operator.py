@@ -91,9 +91,13 @@ class FunctionOperator(Operator):
 def _forward(function: Callable, border: Border) -> Callable:
     positional, keywords = border.layout.positional, border.layout.keywords
 
+    def call(values):
+        return function(*[values[n] for n in positional], **{n: values[n] for n in keywords})
+
+    run = border.protected(call)
+
     def forward(*inputs, **attributes):
-        values = border.to_arguments(inputs) | attributes
-        y = function(*[values[n] for n in positional], **{n: values[n] for n in keywords})
+        y = run(border.to_arguments(inputs) | attributes)
         return border.to_outputs(y, inputs, attributes)
 
     return as_wrapper_of(function, forward)
@@ -112,11 +116,20 @@ def _gradients(rule: Rule, border: Border) -> Callable:
         (),
     )
 
+    count = len(border.outputs)
+
+    def call(values):
+        ans, g = [values[i] for i in range(count)], [values[count + i] for i in range(count)]
+        ans, g = (tuple(ans), tuple(g)) if count > 1 else (ans[0], g[0])
+        grad = maker(ans, *[values[n] for n in positional], **{n: values[n] for n in keywords})
+        return border.apply(maker, grad, g)
+
+    run = border.protected(call)
+
     def gradients(**known):
         values, ans, g = border.maker_arguments(known)
         border.expect_defaults(maker, left_out, values)
-        grad = maker(ans, *[values[n] for n in positional], **{n: values[n] for n in keywords})
-        found = border.apply(maker, grad, g)
+        found = run(values | dict(enumerate([*ans, *g] if count > 1 else [ans, g])))
         if joint:
             border.expect_count(maker, found, rule.names)
         else:
@@ -164,6 +177,10 @@ class Border:
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         self.what, self.layout, self.outputs = f"operator {name!r}", layout, outputs
         self.tops = [f"d{n}" for n in outputs]
+
+    def protected(self, function: Callable) -> Callable:
+        """A function of a dict of arrays and attributes, which leaves the caller's arrays alone."""
+        return function  # those of NumPy are copies, and an NDArray is copied before it is written
 
     def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
         """The inputs by name, as the function takes them."""
@@ -320,13 +337,19 @@ class NumPyBorder(ForeignBorder):
 
 
 class TorchBorder(ForeignBorder):
-    """Calls a function and the makers of its gradients with tensors; dense ones are not copied."""
+    """Calls a function and the makers of its gradients with tensors.
+
+    Dense ones are not copied, but for those that the function writes into.
+    """
 
     advice = " (nd.from_torch(...) makes one of a tensor)"
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)
         self._tensors = engine.adapter().tensors(self.what)
+
+    def protected(self, function: Callable) -> Callable:
+        return self._tensors.Protected(self.what, function)
 
     def read(self, x: Any) -> Any:
         return self._tensors.tensor(x)

@@ -107,6 +107,8 @@ def restore_optimizer(optimizer: Any, updaters: Iterable, arrays: NamedArrays) -
         found.clear()
     for device, found in unflatten(below(arrays, "count"), int).items():
         counts.setdefault(int(device), {}).update({key(i): n for i, n in found.items()})
+    if hasattr(optimizer, "counts_loaded"):  # MXNet's stays behind on another context
+        optimizer.counts_loaded()
     for path, target in remembering(optimizer).items():
         restore_numbers(target, path, arrays)
 

@@ -539,3 +539,74 @@ def test_a_weight_updated_before_backward(name):
     mx.optimizer.get_updater(mx.optimizer.create(name))(0, nd.ones(3), weight)
     with pytest.raises(mx.MXNetError, match="overwritten"):
         loss.backward()
+
+
+# Counts of updates go along with the parameters
+
+
+def scheduled(mx, contexts, optimizer="adam"):
+    weight = mx.gluon.Parameter("weight", shape=(1,))
+    weight.initialize(mx.init.One(), ctx=contexts)
+    schedule = mx.lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=0.1)
+    options = {"learning_rate": 0.1, "lr_scheduler": schedule}
+    return weight, mx.gluon.Trainer([weight], optimizer, options, update_on_kvstore=False)
+
+
+def train(mx, weight, trainer, steps):
+    for _ in range(steps):
+        for ctx in weight.list_ctx():
+            with mx.autograd.record():
+                y = weight.data(ctx) * weight.data(ctx)
+            y.backward()
+        trainer.step(len(weight.list_ctx()))
+    return [weight.data(ctx).asscalar() for ctx in weight.list_ctx()], trainer.optimizer.num_update
+
+
+MOVES = [
+    ([0], [1]),
+    ([1], [0]),
+    ([0, 1], [2, 3]),
+    ([2, 3], [0, 1]),
+    ([0, 1], [1, 2]),
+    ([0], [1, 2]),
+]
+
+
+@pytest.mark.engine("torch")  # MXNet counts from 0 on another context
+@pytest.mark.parametrize("before, after", MOVES, ids=str)
+def test_states_that_are_loaded_on_another_context(mx, tmp_path, before, after):
+    expected = train(mx, *scheduled(mx, [mx.cpu(i) for i in before]), 9)
+    weight, trainer = scheduled(mx, [mx.cpu(i) for i in before])
+    train(mx, weight, trainer, 5)
+    trainer.save_states(str(tmp_path / "states"))
+    moved, another = scheduled(mx, [mx.cpu(i) for i in after])
+    moved.set_data(weight.data(weight.list_ctx()[0]))
+    another.load_states(str(tmp_path / "states"))
+    found = train(mx, moved, another, 4)
+    assert found[1] == expected[1] == 9
+    np.testing.assert_allclose(found[0], expected[0][:1] * len(after), rtol=1e-6)
+
+
+@pytest.mark.engine("torch")
+def test_parameters_that_are_moved(mx):
+    expected = train(mx, *scheduled(mx, [mx.cpu(0)]), 9)
+    weight, trainer = scheduled(mx, [mx.cpu(0)])
+    for ctx, steps in ((1, 3), (0, 2), (1, 4)):
+        weight.reset_ctx(mx.cpu(ctx))
+        found = train(mx, weight, trainer, steps)
+    assert found == expected
+
+
+@pytest.mark.engine("torch")
+def test_an_updater_that_goes_back_to_earlier_states(mx):
+    optimizer = mx.optimizer.SGD(learning_rate=0.1)
+    updater = mx.optimizer.get_updater(optimizer)
+    weights = [mx.nd.ones((1,), ctx=mx.cpu(i)) for i in range(2)]
+    updater(0, weights[0], weights[0].copy())
+    states = updater.get_states(dump_optimizer=True)
+    for _ in range(3):
+        updater(0, weights[1].copy(), weights[1])
+    assert optimizer.num_update == 4
+    updater.set_states(states)
+    updater(0, weights[1].copy(), weights[1])
+    assert optimizer.num_update == 2

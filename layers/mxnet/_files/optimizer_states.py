@@ -156,7 +156,7 @@ def loads(updater: Updater, data: bytes, source: str, weights=None, keys=None) -
                 _expect_same_form(
                     saved.states[index], expected_state, f"the state of parameter {index}"
                 )
-        changed._try_step(saved.counts.get(0, {}))
+        changed._try_step(next(filter(None, saved.counts.values()), {}))
     except ParamsFileError:
         raise
     except (ArgumentError, RecursionError) as error:
@@ -170,6 +170,7 @@ def loads(updater: Updater, data: bytes, source: str, weights=None, keys=None) -
         vars(optimizer).update(vars(changed) | {"lr_scheduler": scheduler})
         optimizer._all_index_update_counts = saved.counts
         optimizer._index_update_count = saved.counts.setdefault(0, {})
+        optimizer.counts_loaded()
 
 
 def _parsed(data: bytes, source: str) -> Any:

@@ -10,7 +10,7 @@ import math
 import struct
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
 from weakref import ref
@@ -141,6 +141,7 @@ class Optimizer:
         self.num_update = begin_num_update
         self._all_index_update_counts: dict[int, dict] = {0: {}}
         self._index_update_count = self._all_index_update_counts[0]
+        self._counts_elsewhere: dict = {}  # of parameters that were updated on another device
         self.idx2name = dict(param_idx2name or {})
         self.param_dict = param_dict or {}
         attrs = {} if sym is None else sym.attr_dict()
@@ -319,7 +320,22 @@ class Optimizer:
     def update_counts(self, index: Sequence, device_id: int) -> list[int]:
         """How often each of some parameters was updated on a device."""
         counts = self._all_index_update_counts.get(device_id, {})
-        return [counts.get(i, self.begin_num_update) for i in index]
+        return [self._count(counts, i) for i in index]
+
+    def _count(self, counts: dict, index: int | str) -> int:
+        """How often a parameter was updated, by the counts of a device, or on another before."""
+        return max(counts.get(index, self.begin_num_update), self._counts_elsewhere.get(index, 0))
+
+    def continue_counts(self, devices: Iterable[int]) -> None:
+        """Go on counting where these devices are, on whichever the parameters are updated next."""
+        for device_id in devices:
+            for index, count in self._all_index_update_counts.get(device_id, {}).items():
+                self._counts_elsewhere[index] = max(count, self._counts_elsewhere.get(index, 0))
+
+    def counts_loaded(self) -> None:
+        """Go on from counts that were set anew, also on devices that have none."""
+        self._counts_elsewhere = {}
+        self.continue_counts(self._all_index_update_counts)
 
     def begin_update(self, index: Sequence, device_id: int) -> None:
         """Count an update of parameters that a graph computes, which `undo_update` takes back."""
@@ -336,7 +352,7 @@ class Optimizer:
     def _update_count(self, index) -> None:
         counts = self._index_update_count
         for i in index if isinstance(index, (list, tuple)) else (index,):
-            counts[i] = counts.get(i, self.begin_num_update) + 1
+            counts[i] = self._count(counts, i) + 1
             if counts[i] > self.num_update:
                 self.num_update = counts[i]
 
@@ -1269,6 +1285,7 @@ class Updater:
         self.optimizer = optimizer
         self.states: dict = {}
         self.states_synced: dict = {}  # whether a state is on the context of its weight
+        self._device_id: int | None = None  # where it has updated last
         self._dtypes: dict = {}  # of the weights that states were made for, or given to
         self._checked: dict = {}  # the weights, gradients and states whose shapes are known to fit
 
@@ -1282,7 +1299,7 @@ class Updater:
         if not index:
             return
         optimizer, states = self.optimizer, self._states(index, weight, grad)
-        optimizer._set_current_context(weight[0]._context.device_id)
+        optimizer._set_current_context(self._move_to(weight[0]._context.device_id))
         at_once = optimizer.aggregate_num
         if at_once > 1:
             for k in range(0, len(index), at_once):
@@ -1307,8 +1324,16 @@ class Updater:
             A weight has another shape than its state.
         """
         states = self._states(index, weight, weight)
-        self.optimizer.begin_update(index, weight[0]._context.device_id)
+        self.optimizer.begin_update(index, self._move_to(weight[0]._context.device_id))
         return states
+
+    def _move_to(self, device_id: int) -> int:
+        """Note where the weights are; the counts of updates go along."""
+        if device_id != self._device_id:
+            if self._device_id is not None:
+                self.optimizer.continue_counts([self._device_id])
+            self._device_id = device_id
+        return device_id
 
     def _states(self, index, weight, grad) -> list:
         """The states of weights, made where there are none, and on their contexts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..engine import autograd, nd
 from ._checker import Checker
 from ._report import Failure, Unchecked, describe_error
 from ._surrogates import surrogates, without_derivative
-from ._trial import Trial, drop_pending_errors
+from ._trial import Trial, arrays_like, drop_pending_errors
 from ._values import PRECISION, Results, Values, compare, format_index, format_number
 
 SAMPLE = 32  # elements of an input that are moved one by one; what is larger is sampled
@@ -32,7 +33,35 @@ def gradient(checker: Checker, name: str) -> str:
     found = known.gradients[name]
     if not found.any() and x.size and (x == np.round(x)).all() and checker.subject.loss is None:
         raise Unchecked("it is 0, and the input holds whole numbers only: a label?")
-    return check_gradient(checker.trial, known, name)
+    try:
+        return check_gradient(checker.trial, known, name)
+    except Failure as problem:
+        if updated := _updated_states(checker, name):
+            raise Failure(
+                f"{problem}\nbackward gets {updated} as forward leaves it, and with its value of "
+                "before the gradient is right: keep that in `saves`, or as an output"
+            ) from problem
+        raise
+
+
+def _updated_states(checker: Checker, name: str) -> str:
+    """The states that forward updates, if a gradient is right with their values of before."""
+    unprotected, known = checker.unprotected(), checker.reference
+    if unprotected is None or not checker.subject.states:
+        return ""
+    arrays = unprotected.place(known.values)
+    before = {n: arrays[n].asnumpy() for n in checker.subject.states}
+    outputs = unprotected.call(arrays)
+    updated = [n for n, v in before.items() if not np.array_equal(v, arrays[n].asnumpy())]
+    for n in updated:
+        arrays[n][:] = nd.array(before[n], dtype=arrays[n].dtype)
+    found = unprotected.backward(outputs, arrays_like(outputs, known.heads))
+    gradients = known.gradients | {name: found[name].asnumpy()}
+    try:
+        check_gradient(checker.trial, replace(known, gradients=gradients), name)
+    except Failure:
+        return ""
+    return ", ".join(updated)
 
 
 def _compute(checker: Checker, name: str) -> Values:

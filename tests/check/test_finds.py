@@ -533,3 +533,30 @@ def test_an_operator_of_any_number_of_inputs_is_checked_for_these():
     report = check_operator(op, (4, 3), (4, 3), compiled=False)
     assert report.passed, str(report)
     assert report["hybridized = eager"].status == "passed" and "x0 (4, 3), x1 (4, 3)" in str(report)
+
+
+def scaled(saves, forward, dx):
+    parts = {"states": ("m",), "saves": saves, "forward": forward, "dx": dx}
+    return operator(type("scaled", (), parts | {"shapes": lambda x, m: {"y": x, "m": x}}))
+
+
+def test_a_gradient_by_a_state_that_forward_has_updated():
+    def updated(x, m):
+        y = x * m
+        m[:] = m + 1
+        return y
+
+    text = found(scaled((), updated, lambda dy, m: dy * m), (2, 3), (2, 3))["gradient of x"]
+    assert "backward gets m as forward leaves it" in text and "keep that in `saves`" in text
+    wrong = found(scaled((), updated, lambda dy, m: dy * m * m), (2, 3), (2, 3))["gradient of x"]
+    assert "elements are wrong" in wrong and "as forward leaves it" not in wrong
+
+
+def test_a_gradient_by_the_state_of_before():
+    def updated(x, m):
+        old = m.copy()
+        m[:] = m + 1
+        return x * old, old
+
+    report = checked(scaled(("old",), updated, lambda dy, old: dy * old), (2, 3), (2, 3))
+    assert report["gradient of x"].status == "passed", report

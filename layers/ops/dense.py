@@ -14,9 +14,7 @@ class dense:
     """Affine map on the last axis, y = x wᵀ + b, or y = x wᵀ + bias with a constant.
 
     It is neither faster nor leaner than the built-in FullyConnected: it is here as an example of
-    how an operator is written, and so that nets can be made of this library's operators alone. With
-    PyTorch, whose own function it calls where there is no constant bias, a step takes as long: 0.97
-    to 1.06 on a CPU for x of 256 x 1024 and 1024 outputs, 0.92 to 1.07 for 64 x 128 and 128. The
+    how an operator is written, and so that nets can be made of this library's operators alone. The
     gradient of x, a third of the work, is not computed where nobody asks for it.
 
     x : (..., k)      w : (m, k)      b : (m,) or left out      y : (..., m)

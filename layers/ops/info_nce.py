@@ -14,10 +14,7 @@ __all__ = ["info_nce"]
 class info_nce:
     """Cross entropy of finding the own row of z, y = -log softmax(x zᵀ / temperature).
 
-    y is that of the diagonal. The matrix x zᵀ is not kept, but for few rows, as in
-    `linear_cross_entropy`: 8192 x 256 in float32 take 67 MB a step on a CPU, where the composition
-    of built-in operators takes 806 MB. A step takes 0.6 of its time for 64 x 64, 0.8 for 256 x
-    128, and as long for 2048 x 256.
+    y is that of the diagonal. The matrix x zᵀ is not kept, as in `linear_cross_entropy`.
 
     x, z : (n, k), both of one shape, else a ValueError      y : (n,)
 

@@ -16,9 +16,8 @@ class layer_norm:
     x : (..., k)      gamma, beta : (k,)      y : (..., k)
 
     For x (4096, 768) in float32 it keeps 33 KB beside its inputs, where the composition of mean,
-    square and so on keeps 25 MB; forward and backward take a tenth of its time on one core.
-    With PyTorch, float32 and float64 are computed by its own layer normalization, in as much
-    time, and 1.3 times as much for x (32, 64), where the call itself takes most of it.
+    square and so on keeps 25 MB. With PyTorch it has a kernel, which takes 0.3 of the time of this
+    formula on one core.
 
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """

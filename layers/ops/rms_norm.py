@@ -16,9 +16,8 @@ class rms_norm:
     x : (..., k)      gamma : (k,)      y : (..., k)
 
     For x (4096, 768) in float32 it keeps 16 KB beside its inputs, where the composition of mean,
-    square and so on keeps 13 MB. Forward and backward take 0.35 of the time of PyTorch's own root
-    mean square normalization on one core. With PyTorch, arrays of up to 32768 elements are
-    computed by that; 1.1 times its time for x (32, 64), where the call itself takes the rest.
+    square and so on keeps 13 MB. With PyTorch it has a kernel, which takes half the time of this
+    formula on one core.
 
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """

@@ -22,10 +22,9 @@ class scaled_dot_product_attention:
 
     Of 8 heads with 2048 queries and keys of size 64 in float32, a step takes 9 MB beside output and
     gradients, where the composition of built-in operators takes 640 MB, and about half
-    its time on a CPU, as with 512 queries and keys. There it takes as long as PyTorch's own
-    attention, which it calls on a CPU. Elsewhere, where d is not e, and where a causal mask does
-    not start at the first key, the formula here computes it; it takes 68 MB beside output and
-    gradients.
+    its time on a CPU, as with 512 queries and keys. That is by a kernel, with PyTorch on a CPU.
+    Elsewhere, where d is not e, and where a causal mask does not start at the first key, this
+    formula computes it; it takes 68 MB beside output and gradients.
 
     q : (batch, heads, queries, d)      k : (batch, heads, keys, d)      v : (batch, heads, keys, e)
     mask : (batch, keys), 0 where a key is left out; or (batch,), how many of the first keys are

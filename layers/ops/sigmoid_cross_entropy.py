@@ -13,8 +13,8 @@ __all__ = ["sigmoid_cross_entropy"]
 class sigmoid_cross_entropy:
     """Cross entropy of yes or no, y = -t log p - (1 - t) log(1 - p) with p = 1 / (1 + e⁻ˣ).
 
-    It keeps a third of what its composition keeps for backward. With PyTorch, whose own function
-    has this gradient, it takes 0.35 of the time for 1024 x 4096, and less than half for 256 x 10.
+    It keeps a third of what its composition keeps for backward. With PyTorch it has a kernel, which
+    takes 0.63 of the time of this formula for 1024 x 4096 on one core.
 
     x : any shape      t : the shape of x, from 0 to 1      y : the shape of x
     """

@@ -13,8 +13,8 @@ class swish:
     """Swish, y = x σ(βx), of any shape; σ is the logistic function.
 
     It keeps x for backward, where the composition of built-in operators keeps 2 arrays. With
-    PyTorch and beta 1, a step takes 0.6 of its time (512 x 1024 on a CPU; 0.8 at 64 x 128);
-    with another beta 1.5 times as long.
+    PyTorch and beta 1 it has a kernel, which takes 0.35 of the time of this formula for 512 x 1024
+    on one core.
 
     S. Elfwing, E. Uchibe, K. Doya, Sigmoid-weighted linear units for neural network function
     approximation in reinforcement learning, arXiv:1702.03118, 2017; P. Ramachandran, B. Zoph,

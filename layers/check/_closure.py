@@ -29,16 +29,16 @@ OPERATORS = Operator, Primitive, Custom, Kernel, np.ufunc  # functions, though o
 
 # What becomes of a value that is read, by whether the subject says that it is pure.
 FROZEN = {
-    True: "a graph, of plain hybridize() too if all its operators are pure, keeps its value until "
-    "hybridize() is called again; with pure=False it is read in each call",
+    True: "a recorded or compiled graph keeps its value until hybridize() is called again; with "
+    "pure=False it is read in each call",
     None: "a compiled graph keeps its value until hybridize() is called again; with `pure = False` "
     "in the CustomOpProp it is read in each call",
 }
 FROZEN_IN_TRACE = "a graph keeps its value until hybridize() is called again"
 # What becomes of a change.
 CHANGED = {
-    True: "a recorded graph, of plain hybridize() too if all its operators are pure, leaves the "
-    "change out in later calls; with pure=False it is made in each call",
+    True: "a recorded graph leaves the change out in later calls; with pure=False it is made in "
+    "each call",
     None: "the change is made in each call, for which the operator is not compiled",
 }
 CHANGED_IN_TRACE = "the change is made when a graph is made, and not when it runs"

@@ -367,6 +367,43 @@ def test_their_python_runs_in_the_first_two_calls(phases):
         assert len(phases) == number
 
 
+@operator
+class counted:
+    """x times a number from outside; it counts its calls, and says that it is pure."""
+
+    def forward(x):
+        COUNTS.append("forward")
+        return x * FACTOR["value"]
+
+    def dx(dy):
+        COUNTS.append("dx")
+        return dy * FACTOR["value"]
+
+    def shapes(x):
+        return {"y": x}
+
+
+COUNTS, FACTOR = [], {"value": 1}
+
+
+@pytest.mark.parametrize("flags", [{}, {"static_alloc": True}], ids=["plain", "static_alloc"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_without_both_flags_nothing_is_recorded(flags, outputs, monkeypatch):
+    net = Net(lambda F, x: counted(x) if outputs == 1 else [counted(x), square(x)])
+    net.hybridize(**flags)
+    for factor in (1, 1, 1, 2):
+        monkeypatch.setitem(FACTOR, "value", factor)
+        COUNTS.clear()
+        x = nd.ones((2,))
+        x.attach_grad()
+        with autograd.record():
+            y = net(x)
+        y = y if outputs == 1 else y[0]
+        y.backward()
+        assert COUNTS == ["forward", "dx"]
+        assert y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [factor] * 2
+
+
 def test_it_is_one_function_for_autograd():
     net = mlp()
     for _ in range(3):
@@ -416,11 +453,9 @@ class elsewhere:
         return 3 * dy
 
 
-@pytest.mark.parametrize("options", [{}, RECORDED])
-def test_what_another_thread_computes_is_no_constant(options, caplog):
-    caplog.set_level("DEBUG", "layers")
+def test_what_another_thread_computes_is_no_constant(caplog):
     net = Net(lambda F, x: elsewhere(x))
-    net.hybridize(**options)
+    net.hybridize(**RECORDED)
     for factor in (1, 2, 3, 4):
         assert net(nd.ones((2,)) * factor).asnumpy().tolist() == [3 * factor] * 2
     for factor in (1, 2, 3, 4):
@@ -602,7 +637,7 @@ def test_of_one_output_by_another():
 
     net = Net(function)
     for is_hybrid in (False, True):
-        net.hybridize(is_hybrid)  # and nobody asks for it to be recorded
+        net.hybridize(is_hybrid)
         for _ in range(CALLS):
             x, w = nd.full((2,), 0.5), nd.ones((2,))
             x.attach_grad()
@@ -683,7 +718,7 @@ def test_head_gradients_of_any_layout():
     x, found = nd.random.uniform(shape=(2, 3)), {False: [], True: []}
     x.attach_grad()
     for is_hybrid in (False, True):
-        net.hybridize(is_hybrid)
+        net.hybridize(is_hybrid, **RECORDED)
         for _ in range(CALLS):
             for head in heads:
                 with autograd.record():
@@ -993,8 +1028,8 @@ def test_training_by_chains_is_training_operator_by_operator():
     for is_hybrid in (False, True):
         mx.random.seed(1)
         net, loss = mlp(), SoftmaxLoss()
-        net.hybridize(is_hybrid)
-        loss.hybridize(is_hybrid)
+        net.hybridize(is_hybrid, **RECORDED)
+        loss.hybridize(is_hybrid, **RECORDED)
         trainer = gluon.Trainer(net.collect_params(), "adam")
         for i in range(8):
             rng = np.random.RandomState(i)

@@ -45,23 +45,13 @@ class Recorded(Specialized):
         What messages name it.
     fixed : iterable of int
         The inputs that CUDA graphs read where they are, such as parameters.
-    is_asked : bool
-        Whether the user has asked for it. If not, refusals are logged at DEBUG, no CUDA graphs are
-        made, and graphs of several outputs run as they are, because one output of a recorded graph
-        cannot be differentiated by another.
     """
 
     done, most_kinds = "recorded", 32  # each holds memory on a GPU
 
-    def __init__(
-        self,
-        program: Program,
-        what: str = "a graph",
-        fixed: Iterable[int] = (),
-        is_asked: bool = True,
-    ):
+    def __init__(self, program: Program, what: str = "a graph", fixed: Iterable[int] = ()):
         super().__init__(program, what)
-        self.fixed, self.is_asked = sorted({*fixed} | program.states), is_asked
+        self.fixed = sorted({*fixed} | program.states)
         self._has_custom = any(n.op is CUSTOM for n in program.nodes)
         self._attempts: dict[Kind, int] = {}
         self.to_compare: dict[Kind, Replay] = {}  # what was recorded of kinds called once
@@ -70,10 +60,7 @@ class Recorded(Specialized):
     def __call__(
         self, tensors: Sequence[Tensor], context: Context, kind: Kind | None = None
     ) -> list[Tensor]:
-        if self._has_custom:
-            helps = self.is_asked or self.program.outputs == 1
-        else:
-            helps = self.is_asked and cuda_graph.can_capture(context)
+        helps = self._has_custom or cuda_graph.can_capture(context)
         return super().__call__(tensors, context, kind) if helps else self.plain(tensors, context)
 
     def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
@@ -88,23 +75,17 @@ class Recorded(Specialized):
         return made(self, kind, context)(tensors)
 
     def plain(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs, not recorded; on a CPU a static graph lays out its convolutions."""
+        """The outputs, not recorded; on a CPU its convolutions are laid out."""
         recording = autograd.state.recording
         return self.program.run(self.function_on(context), tensors, context, recording)
 
     def function_on(self, context: Context) -> Callable:
-        """The graph's function; that of a static graph on a CPU lays out its convolutions."""
-        if not self.is_asked or context.device.type != "cpu":
+        """Return the graph's function; the one for a CPU lays out its convolutions."""
+        if context.device.type != "cpu":
             return self.program.function
         if self._static_function is None:
             self._static_function = self.program.bound(static_convolutions(self.program.nodes))
         return self._static_function
-
-    def log_refusal(self, reason: str) -> None:
-        if self.is_asked:
-            super().log_refusal(reason)
-        else:
-            log.debug("%s is not recorded: %s", self.what, reason)
 
     def __getstate__(self) -> dict:
         return super().__getstate__() | {
@@ -240,7 +221,7 @@ class Comparison(FirstCall):
         log.debug(
             "%s is recorded: later calls of this kind run no Python of its operators", self.what
         )
-        if owner.is_asked and cuda_graph.can_capture(self.context):
+        if cuda_graph.can_capture(self.context):
             owner.keep(kind, cuda_graph.Launched(replay, owner.fixed, self._given))
         else:
             owner.keep(kind, replay)

@@ -14,7 +14,6 @@ from .. import autograd, symbol
 from .._dtype import to_numpy, to_torch
 from .._files import atomic
 from .._own.call import as_output
-from .._own.node import CUSTOM
 from .._run.compiled import Compiled
 from .._run.monitored import Monitored
 from .._run.program import Program
@@ -134,13 +133,13 @@ class Graph:
         return self._arrays(context, args)
 
     def compile(self, backend: str | None, is_static: bool = False, **options) -> None:
-        """Compile it from now on, or record it: if `is_static`, on a GPU as CUDA graphs."""
+        """Run it compiled from now on, or recorded if `is_static`; else as it is."""
         self.run = self.program
         if backend:
             self.run = Compiled(self.program, backend, self.what, **options)
-        elif is_static or any(n.op is CUSTOM for n in self.program.nodes):
+        elif is_static:
             fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
-            self.run = Recorded(self.program, self.what, fixed, is_static)
+            self.run = Recorded(self.program, self.what, fixed)
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

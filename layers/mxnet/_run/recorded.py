@@ -26,6 +26,7 @@ from .graph_call import Gradients, GraphCall, autograd_call, gradients_of_given
 from .kinds import Kind, Specialized, agree, log
 from .program import Program
 from .recorder import Recorder
+from .whole import versions
 
 Tensor = torch.Tensor
 ATTEMPTS = 8  # calls of a kind that are recorded while no backward follows
@@ -157,12 +158,16 @@ class Recording(FirstCall):
 
     def _compute(self, tensors, for_backward):
         program, recorder = self.program, self._recorder
-        versions = [t._version for t in tensors]
+        before = versions(tensors)
         self._names = recorder.name_inputs(self._inputs)
         with recorder:
             outputs = super()._compute(tensors, for_backward)
-        for i, name in enumerate(program.inputs):
-            if tensors[i]._version != versions[i] and i not in program.states:
+        for i, (name, old, new) in enumerate(zip(program.inputs, before, versions(tensors))):
+            if new is None:
+                recorder.refuse(
+                    f"PyTorch does not count writes into {name}, made in inference mode"
+                )
+            elif old != new and i not in program.states:
                 recorder.refuse(f"it writes into {name}")
         self._results, self._forward_count = recorder.names(outputs), len(recorder.lines)
         self.draws = recorder.draws

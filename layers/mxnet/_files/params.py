@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 import struct
 from collections.abc import Iterator, Sequence
 from io import BufferedIOBase, BytesIO
@@ -32,9 +31,10 @@ from typing import Any
 
 import torch
 
+from ..._arrays import MAX_NDIM, ArraysError, most_arrays, room_of, validate
 from .._sparse.stored import CSR as CsrArray
 from .._sparse.stored import RowSparse, Stored
-from ..base import DTypeError, MXNetError
+from ..base import DTypeError, MXNetError, quoted
 from . import atomic
 from .opening import open_file
 
@@ -64,16 +64,7 @@ DTYPES = {flag: getattr(torch, name) for flag, name in enumerate(_names.split())
 FLAGS = {dtype: flag for flag, dtype in DTYPES.items()}
 INDEX_DTYPES = {FLAGS[dtype]: dtype for dtype in (torch.int32, torch.int64)}
 
-MAX_NDIM = 64
-# The most arrays in a file, or in a large file one for each of this many bytes: a tensor, even an
-# empty one, takes about 600 bytes of memory, and its record 28.
-MAX_RECORDS = 1 << 16
-BYTES_PER_RECORD = 64
 SMALLEST_RECORD = 4  # bytes: the first word
-# The most bytes that a file's sparse arrays may take as dense ones, or this many times the size of
-# the file, whichever is more.
-SPARSE_ROOM = 1 << 30
-SPARSE_GROWTH = 64
 
 
 class ParamsFileError(MXNetError, ValueError):
@@ -93,10 +84,8 @@ def read(
     MissingFileError where it is missing, and OSError where it cannot be read.
     """
     with open_file(path) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):  # a pipe has no size
-            return reads(file.read(), os.fsdecode(path), np_shape, sparse)
-        return _read_file(_Reader(file, status.st_size, os.fsdecode(path)), np_shape, sparse)
+        reader = _Reader(file, os.fstat(file.fileno()).st_size, os.fsdecode(path))
+        return _read_file(reader, np_shape, sparse)
 
 
 def reads(
@@ -145,7 +134,7 @@ def pieces(
                 f"{target}: array {repr(names[i]) if names else i} is {tensor.dtype}, "
                 f"{tensor.layout}\n  expected a dense one of {', '.join(map(str, FLAGS))}"
             )
-    n, most = len(tensors), max_records(sum(t.nbytes for t in values))
+    n, most = len(tensors), most_arrays(sum(t.nbytes for t in values))
     if len(names) not in (0, n) or n > most:
         raise ParamsFileError(
             f"{target}: {len(names)} names for {n} arrays\n"
@@ -214,16 +203,6 @@ def read_array(data: bytes, source: str) -> torch.Tensor | Stored:
     return _read_record(r, sparse=True)
 
 
-def max_records(size: int) -> int:
-    """The most arrays in a file of this size."""
-    return max(MAX_RECORDS, size // BYTES_PER_RECORD)
-
-
-def is_countable(shape: Sequence[int]) -> bool:
-    """Whether the strides of a shape are below 2**60; beside a size 0, the others need no bytes."""
-    return math.prod(n or 1 for n in shape) < 1 << 60
-
-
 class _Reader:
     """Reads fields from a stream in order; it allocates no more than the bytes that remain."""
 
@@ -231,17 +210,17 @@ class _Reader:
         self.stream, self.size, self.source = stream, size, source
         self.at = self.end = 0  # of the field that was read last
         self.part, self.versions = "header", set()
-        self.sparse_room = max(SPARSE_ROOM, SPARSE_GROWTH * size)
+        self.sparse_room = room_of(size)
 
-    def take_room(self, shape: tuple[int, ...], size: int) -> None:
-        """Count what a sparse array takes beyond what is in the file."""
-        if size > self.sparse_room:
-            raise self.error(
-                f"a sparse array {shape} takes {size} bytes as a dense one",
-                f"at most {self.sparse_room} more in this file "
-                "(layers.mxnet._files.params.SPARSE_ROOM)",
-            )
-        self.sparse_room -= size
+    def take_room(self, what: str, shape: tuple[int, ...], itemsize: int) -> None:
+        """Count the memory that an array takes beyond its bytes in the file."""
+        self.sparse_room -= self.validated(what, shape, itemsize, self.sparse_room)
+
+    def validated(self, what: str, shape: tuple[int, ...], itemsize: int, room: int) -> int:
+        try:
+            return validate([(what, shape, itemsize)], self.size, room)
+        except ArraysError as error:
+            raise self.error(f"{what} {error.wrong}", error.expected) from None
 
     def error(self, wrong: str, expected: str) -> ParamsFileError:
         return ParamsFileError(
@@ -284,7 +263,7 @@ class _Reader:
     def count(self, what: str, smallest: int) -> int:
         """A number of items, each of which has at least `smallest` bytes."""
         count, most = self.number("Q", what), (self.size - self.end) // smallest
-        allowed = max_records(self.size)
+        allowed = most_arrays(self.size)
         if count > min(most, allowed):
             raise self.error(
                 f"{what} is {count}", f"at most {allowed}, and {most} in the bytes that remain"
@@ -299,8 +278,7 @@ class _Reader:
 
     def dims(self, code: str, what: str = "shape") -> tuple[int, ...]:
         dims = self.numbers(code, what)
-        if min(dims, default=0) < 0 or not is_countable(dims):
-            raise self.error(f"{what} is {dims}", "known dims, and fewer than 2**60 elements")
+        self.validated(what, dims, 0, 0)
         return dims
 
     def dtype(self, what: str = "type flag", among: dict = DTYPES) -> torch.dtype:
@@ -335,6 +313,9 @@ def _read_file(
         name = r.take(r.number("Q", "length"), "name")
         try:
             names.append(name.decode())
+            validate([(names[-1], (), 0)], r.size, 0)
+        except ArraysError as error:
+            raise r.error(f"{quoted(names[-1])} {error.wrong}", error.expected) from None
         except UnicodeDecodeError as error:
             wrong = f"{bytes(name[:40])!r} is not UTF-8, {error.reason}"
             raise r.error(wrong, "a name in UTF-8") from None
@@ -391,9 +372,9 @@ def _read_sparse(r: _Reader, storage: int, sparse: bool) -> Stored:
     if len(places.unique()) != len(places):
         raise r.error("an index is there twice", "each once, in any order")
     if not sparse:
-        r.take_room(shape, math.prod(shape) * dtype.itemsize)
+        r.take_room("a sparse array, as a dense one,", shape, dtype.itemsize)
     if storage == CSR and len(array.indptr) != shape[0] + 1:  # as MXNet writes an array of zeros
-        r.take_room(shape, (shape[0] + 1) * 8)
+        r.take_room("indptr of a csr of zeros", (shape[0] + 1,), 8)
         array = array._replace(indptr=torch.zeros(shape[0] + 1, dtype=torch.int64, device="cpu"))
     return array.ordered()
 

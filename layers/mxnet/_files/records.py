@@ -14,7 +14,6 @@ remain.
 from __future__ import annotations
 
 import os
-import stat
 import struct
 from collections.abc import Callable
 from typing import BinaryIO
@@ -87,13 +86,7 @@ class Reader:
     def __init__(self, path: str | os.PathLike):
         self.path = os.fsdecode(path)
         self._file: BinaryIO = open_file(path)
-        status = os.fstat(self._file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            self._file.close()
-            raise RecordFileError(
-                f"RecordIO: {self.path!r} is a pipe or a device\n  expected a file of a known size"
-            )
-        self.size = status.st_size
+        self.size = os.fstat(self._file.fileno()).st_size
         self._at = 0
 
     def close(self) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 
+from ..._arrays import ArraysError, read_safetensors
 from .. import _dtype
 from .._tensor import copy_if_aliased
 from ..base import DTypeError, MXNetError, quoted
 from .opening import open_file
-from .params import ParamsFileError, is_countable, max_records
+from .params import ParamsFileError
 
 SUFFIX = ".safetensors"
 
@@ -29,34 +30,25 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     OSError.
     """
     library = _library()
-    with open_file(path) as file:  # whose errors name the file
-        size = os.fstat(file.fileno()).st_size
+    with open_file(path):  # whose errors name the file
+        pass
+    # The library's errors, and PyTorch's of shapes and types that the library accepts.
+    damage = library.SafetensorError, RuntimeError, TypeError, ValueError, OverflowError
     try:
-        with library.safe_open(path, "pt") as file:
-            names = list(file.keys())
-            _expect_at_most(path, len(names), max_records(size))
-            tensors = [file.get_tensor(n).clone() for n in names]  # not the file's memory
-    except ParamsFileError:
-        raise
-    except (library.SafetensorError, RuntimeError, TypeError, ValueError, OverflowError) as error:
-        # The library's errors, and PyTorch's of shapes and types that the library accepts.
+        found = read_safetensors(path, "pt")
+    except ArraysError as error:
+        raise ParamsFileError(f"{path}: {error}") from None
+    except damage as error:
         problem = str(error).partition("\n")[0][:200]
         raise ParamsFileError(f"{path}: {problem}\n  expected a whole {SUFFIX} file") from None
-    for name, tensor in zip(names, tensors):
+    for name, tensor in found.items():
         try:
             _dtype.to_torch(tensor.dtype)
         except DTypeError as error:
             raise ParamsFileError(f"{path}: {quoted(name)}: {error}") from None
-        if not is_countable(tensor.shape):
-            raise ParamsFileError(f"{path}: {quoted(name)} is {tuple(tensor.shape)}")
         if tensor.dtype == torch.bool:
             tensor.view(torch.uint8).ne_(0)  # other bytes than 0 and 1 are undefined in a bool
-    return tensors, names
-
-
-def _expect_at_most(path: str | os.PathLike, count: int, most: int) -> None:
-    if count > most:
-        raise ParamsFileError(f"{path}: {count} arrays\n  expected at most {most} in this file")
+    return list(found.values()), list(found)
 
 
 def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> list[bytes]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ..._arrays import room_of, validate
 from .. import _dtype, autograd
 from .._files import params
 from .._tensor import allocate, as_tensor, call_recorded
@@ -288,6 +289,12 @@ class BaseSparseNDArray(NDArray):
         pass
 
     # Gradients
+
+    def _expect_room(self, name: str) -> None:
+        """Raise ArraysError if all elements take far more memory than those that a file stores."""
+        stored = self._stored
+        size = sum(part.nbytes for part in (stored.values, *stored.indices))
+        validate([(name, self.shape, stored.values.itemsize)], size, room_of(size))
 
     @property
     def _autograd_tensor(self) -> torch.Tensor:

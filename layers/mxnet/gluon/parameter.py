@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._arrays import ArraysError
 from .. import _dtype, _np_shape, autograd, initializer, ndarray, symbol
 from ..base import (
     ArgumentError,
@@ -284,6 +285,13 @@ class Parameter:
                 f"Parameter {self.name!r}: the shape in the file is incompatible, {data.shape}"
                 f"\n  expected {self.shape}"
             )
+        if data.stype != "default" and (self.shape is None or 0 in self.shape):
+            try:
+                data._expect_room(self.name)
+            except ArraysError as error:
+                raise ParameterError(
+                    f"Parameter {error}\n  or a Parameter of a known shape"
+                ) from None
         if not cast_dtype and _dtype.to_torch(self.dtype) is not data._autograd_tensor.dtype:
             raise ParameterError(
                 f"Parameter {self.name!r}: the dtype in the file is {np.dtype(data.dtype).name}\n"

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -297,7 +298,7 @@ def damaged(folder, mx):
             "module.pt: it has an object of 'torch.nn.modules.linear.Linear', and only tensors and "
             "containers are read\n  expected a whole file of torch.save(module.state_dict(), ...)\n"
         ),
-        "torn.pt": "failed reading zip archive: failed finding central directory\n",
+        "torn.pt": "it is a damaged zip: File is not a zip file\n",
         "empty.pt": "it is empty\n",
         **{f"cut{length}.pt": "it ends too early\n" for length in cuts()},
         **dict.fromkeys(
@@ -316,6 +317,95 @@ def damaged(folder, mx):
         "notes.txt": "the format '.txt' is not known\n  expected a file that ends in .params",
         "program.pt2": "a program of torch.export is written and not read\n",
     }
+
+
+def rewritten(data, change, **options):
+    """A zip of torch.save with changed members."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(file, "w", **options) as new:
+        for member in old.infolist():
+            for name, content in change(member.filename, old.read(member)):
+                new.writestr(name, content)
+    return file.getvalue()
+
+
+def without_bytes():
+    """State dicts that take much more memory than their files have, and what is said of each."""
+    import torch
+
+    def saved(value, **options):
+        file = io.BytesIO()
+        torch.save(value, file, **options)
+        return file.getvalue()
+
+    one, many = torch.zeros(1), torch.zeros(1 << 20)
+    wide = saved({"w": torch.arange(4.0)})
+    same = lambda name, content: [(name, content)]  # noqa: E731 - one of two alike
+    calls = lambda name, content: [(name.upper(), CALLS if "pkl" in name else content)]  # noqa: E731
+    deflated = {"compression": zipfile.ZIP_DEFLATED}
+    strides = [
+        ("strides", saved({"w": one.expand(1000, 1000, 1000)}), "'w' (1000, 1000, 1000) takes")
+    ]
+    strides += [
+        ("old", saved({"w": one.expand(1 << 30)}, _use_new_zipfile_serialization=False), "takes")
+    ]
+    return [
+        *strides,
+        ("names", saved({str(i): many for i in range(64)}), "'12' (1048576,) takes 4194304 bytes"),
+        (
+            "deflated",
+            rewritten(saved({"w": many}), same, **deflated),
+            "members are compressed or ov",
+        ),
+        (
+            "calls",
+            rewritten(wide, calls),
+            "object of 'torch._utils._rebuild_device_tensor_from_cpu",
+        ),
+        (
+            "lists",
+            rewritten(wide, lambda n, c: [(n, b"\x80\x02" + b"]" * 999_999)]),
+            "instructions",
+        ),
+    ]
+
+
+# torch.FloatTensor(2 ** 30), converted to float64
+CALLS = b"\x80\x02ctorch._utils\n_rebuild_device_tensor_from_cpu_tensor\n"
+CALLS += b"(ctorch\nFloatTensor\nJ\x00\x00\x00\x40\x85Rctorch\nfloat64\nX\x03\x00\x00\x00cpu\x89tR."
+
+
+def test_a_state_dict_takes_no_memory_that_its_file_has_not(mx, tmp_path):
+    """The first takes 4 GB with 1,500 bytes where its tensors are copied as they are."""
+    from hostile.judge import Memory
+
+    from layers.mxnet._files import state_dict
+
+    for name, data, reason in without_bytes():
+        (tmp_path / f"{name}.pt").write_bytes(data)
+        memory = Memory()
+        with pytest.raises(mx.MXNetError) as caught:
+            state_dict.read(tmp_path / f"{name}.pt")
+        assert memory.taken() < (64 << 20) + 8 * len(data), name
+        assert reason in str(caught.value) and f"{name}.pt" in str(caught.value), caught.value
+
+
+def test_state_dicts_that_are_read(tmp_path):
+    """Views, one storage under two names, a Parameter with an attribute; of both formats."""
+    import torch
+
+    from layers.mxnet._files import state_dict
+
+    x = torch.arange(12.0).reshape(3, 4)
+    own = torch.nn.Parameter(torch.ones(2))
+    own.mood = "good"
+    given = {"x": x, "T": x.T, "row": x[1], "wide": x[0].expand(5, 4), "own": own}
+    given |= {"one": torch.tensor(2), "none": torch.zeros(0, 3), "bits": x > 2, "half": x.half()}
+    for zipped in (True, False):
+        torch.save(given, tmp_path / "a.pt", _use_new_zipfile_serialization=zipped)
+        tensors, names = state_dict.read(tmp_path / "a.pt")
+        assert names == list(given)
+        assert all(torch.equal(a, b) for a, b in zip(tensors, given.values()))
 
 
 def test_what_cannot_be_read(mx, tmp_path, monkeypatch, capsys):

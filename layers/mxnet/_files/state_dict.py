@@ -1,28 +1,46 @@
 """Arrays in PyTorch's files of state dicts: ``torch.save(module.state_dict(), "net.pt")``.
 
 They are pickles, of which PyTorch's reader takes tensors and containers alone: nothing in them
-runs.
+runs. But a tensor may show one element many times, a storage may be under many names, and members
+of a zip may be compressed or share their bytes. So a file is looked at twice before it is loaded:
+the instructions of its pickle, and its tensors on PyTorch's device without memory.
 """
 
 from __future__ import annotations
 
 import os
+import pickletools
 import re
 import warnings
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pickle import FRAME
 from typing import IO, Any
 
 import torch
 
+from ..._arrays import ArraysError, room_of, validate
 from .. import _dtype
 from ..base import DTypeError, quoted
 from .opening import open_file
 from .params import ParamsFileError
 
 SUFFIXES = (".pt", ".pth", ".bin")
-ZIP = b"PK\x03\x04"  # begins a file of torch.save; one of before PyTorch 1.6 is a plain pickle
+ZIP = b"PK\x03\x04"  # begins a file of torch.save; one of before PyTorch 1.6 is plain pickles:
+PICKLES = 5  # a number, the version, the system, the values, the keys of the storages behind them
+# What the pickle of plain tensors names. PyTorch's reader knows more: calls of those may take
+# memory that the file has not.
+NAMES = re.compile(
+    r"collections OrderedDict|torch\.nn\.parameter Parameter|torch\.storage UntypedStorage"
+    r"|torch(\.cuda)? (\w+Storage|u?int\d+|b?float\d+|bool|Tensor)"
+    r"|torch\._utils _rebuild_(tensor(_v[23])?|parameter(_with_state)?|meta_tensor_no_storage)"
+    r"|torch\._tensor _rebuild_from_type_v2"
+)
+# An instruction is one byte, and makes an object of 60 and more.
+MOST_INSTRUCTIONS = 1 << 18
+BYTES_PER_INSTRUCTION = 8
+WHOLE = "a whole file of torch.save(module.state_dict(), ...)"
 
 
 def has_suffix(path: str | os.PathLike) -> bool:
@@ -36,45 +54,117 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     Raises ParamsFileError where it is damaged, has anything but tensors by name, or a tensor that
     is no NDArray's; and OSError.
     """
-    found = _loaded(path)
+    name = os.fsdecode(path)
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            _expect_plain(file, size)
+            without_memory = _loaded(file, name, "meta")
+            _expect_tensors(without_memory, name)
+            shapes = ((key, t.shape, t.itemsize) for key, t in without_memory.items())
+            validate(shapes, size, room_of(size))
+        except ArraysError as error:
+            raise ParamsFileError(f"{name}: {error}") from None
+        found = _loaded(file, name, "cpu")
+    tensors = [_plain(tensor, key, name).detach().clone() for key, tensor in found.items()]
+    return tensors, list(found)
+
+
+def _expect_plain(file: IO[bytes], size: int) -> None:
+    """Refuse a zip whose members have more bytes than it has, and pickles of more than tensors."""
+    file.seek(0)
+    if file.read(len(ZIP)) != ZIP:
+        file.seek(0)
+        _expect_names(_instructions(file, PICKLES), size)
+        return
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            unpacked = sum(member.file_size for member in members)
+            if unpacked > size or any(m.compress_type != zipfile.ZIP_STORED for m in members):
+                raise ArraysError(
+                    f"its members are compressed or overlap: they have {unpacked} bytes",
+                    f"at most the file's {size}, as torch.save writes them",
+                )
+            for member in members:
+                if member.filename.lower().endswith(".pkl"):  # PyTorch finds it in capitals, too
+                    _expect_names(_instructions(BytesIO(archive.read(member)), 1), size)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ArraysError(f"it is a damaged zip: {str(error)[:200]}", WHOLE) from None
+
+
+def _instructions(file: IO[bytes], pickles: int) -> Iterator[tuple[str, Any]]:
+    """The instructions of pickles one after another, as far as they are some."""
+    try:
+        for _ in range(pickles):
+            for instruction, argument, _ in pickletools.genops(file):
+                yield instruction.name, argument
+    except (ValueError, IndexError, OverflowError):
+        return  # PyTorch's reader ends there too
+
+
+def _expect_names(instructions: Iterator[tuple[str, Any]], size: int) -> None:
+    """Refuse a pickle that names more than plain tensors need, or has too many instructions."""
+    most = max(MOST_INSTRUCTIONS, size // BYTES_PER_INSTRUCTION)
+    for i, (name, argument) in enumerate(instructions):
+        if i == most:
+            raise ArraysError(f"its pickle has more than {most} instructions", "tensors by name")
+        if name == "EMPTY_SET" or name == "GLOBAL" and not NAMES.fullmatch(argument):
+            kind = "set" if name == "EMPTY_SET" else argument.replace(" ", ".")
+            raise ArraysError(
+                f"it has an object of {quoted(kind)}, and only tensors and containers are read",
+                WHOLE,
+            )
+
+
+def _expect_tensors(found: Any, name: str) -> None:
     if not isinstance(found, dict):
         raise ParamsFileError(
-            f"{os.fsdecode(path)}: a {type(found).__name__}\n  expected a dict of tensors by name"
+            f"{name}: a {type(found).__name__}\n  expected a dict of tensors by name"
         )
-    for name, tensor in found.items():
-        if not isinstance(name, str):
+    for key, tensor in found.items():
+        if not isinstance(key, str):
             raise ParamsFileError(
-                f"{os.fsdecode(path)}: the name {quoted(name)} is of type {type(name).__name__}\n"
+                f"{name}: the name {quoted(key)} is of type {type(key).__name__}\n"
                 "  expected text: save module.state_dict()"
             )
         if not isinstance(tensor, torch.Tensor):
             raise ParamsFileError(
-                f"{os.fsdecode(path)}: {quoted(name)} is of type {type(tensor).__name__}\n"
+                f"{name}: {quoted(key)} is of type {type(tensor).__name__}\n"
                 "  expected a tensor: save module.state_dict() alone"
             )
         try:
             _dtype.to_torch(tensor.dtype)
         except DTypeError as error:
-            raise ParamsFileError(f"{os.fsdecode(path)}: {quoted(name)}: {error}") from None
-        if tensor.layout != torch.strided or tensor.device.type != "cpu":
-            raise ParamsFileError(
-                f"{os.fsdecode(path)}: {quoted(name)} is {tensor.layout} on {tensor.device}\n"
-                "  expected a dense tensor with values"
-            )
-    return [tensor.detach().clone() for tensor in found.values()], list(found)
+            raise ParamsFileError(f"{name}: {quoted(key)}: {error}") from None
 
 
-def _loaded(path: str | os.PathLike) -> Any:
-    with open_file(path) as file:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # which are about the program that wrote the file
-                return torch.load(file, map_location="cpu", weights_only=True)
-        except Exception as error:  # of many kinds: the file may be anything
-            raise ParamsFileError(
-                f"{os.fsdecode(path)}: {_problem(error, file)}\n"
-                "  expected a whole file of torch.save(module.state_dict(), ...)"
-            ) from None
+def _plain(tensor: torch.Tensor, key: str, name: str) -> torch.Tensor:
+    """The tensor, which has values, all of them in its storage."""
+    if tensor.layout != torch.strided or tensor.device.type != "cpu":
+        raise ParamsFileError(
+            f"{name}: {quoted(key)} is {tensor.layout} on {tensor.device}\n"
+            "  expected a dense tensor with values"
+        )
+    strides = tensor.stride()
+    last = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, strides))
+    most = tensor.untyped_storage().nbytes() // tensor.itemsize
+    if tensor.numel() and (min(strides, default=0) < 0 or not 0 <= last < most):
+        raise ParamsFileError(
+            f"{name}: {quoted(key)} {tuple(tensor.shape)} ends at element {last}\n"
+            f"  expected one of the {most} in its storage"
+        )
+    return tensor
+
+
+def _loaded(file: IO[bytes], name: str, device: str) -> Any:
+    file.seek(0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # which are about the program that wrote the file
+            return torch.load(file, map_location=device, weights_only=True)
+    except Exception as error:  # of many kinds: the file may be anything
+        raise ParamsFileError(f"{name}: {_problem(error, file)}\n  expected {WHOLE}") from None
 
 
 def _problem(error: Exception, file: IO[bytes]) -> str:

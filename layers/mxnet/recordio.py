@@ -232,7 +232,7 @@ class MXIndexedRecordIO(MXRecordIO):
             if self.writable:
                 self.fidx = open_file(self.idx_path, "wb", buffering=0)
             else:
-                self.idx = records.read_index(self.idx_path, self.key_type)
+                self.idx = records.read_index(self.idx_path, self._reader.size, self.key_type)
                 self.keys = list(self.idx)
         except BaseException:
             self.close()

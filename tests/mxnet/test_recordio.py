@@ -248,6 +248,19 @@ def test_a_damaged_index(mx, indexed, text):
 
 
 @torch_only
+def test_an_index_of_more_lines_than_records(mx, indexed):
+    """Each line takes 150 bytes of memory, and 8 in the file."""
+    with open(indexed[0], "w") as file:
+        file.writelines(f"{i}\t0\n" for i in range(9))
+    with pytest.raises(mx.MXNetError, match=r"b\.idx': it has more than 6 lines\n.* 48 bytes"):
+        mx.recordio.MXIndexedRecordIO(*indexed, "r")
+    with pytest.raises(mx.MXNetError, match=r"b\.idx': it has more than 6 lines"):
+        mx.io.ImageRecordIter(
+            path_imgrec=indexed[1], path_imgidx=indexed[0], data_shape=(3, 8, 8), batch_size=1
+        )
+
+
+@torch_only
 def test_an_index_of_another_file(mx, indexed):
     with open(indexed[0], "w") as file:
         file.write("0\t4\n1\t999\n2\t48\n")

@@ -23,7 +23,7 @@ from .params import ParamsFileError
 __all__ = ["Record", "pieces", "reads"]
 
 # An instruction is one byte, and makes an object of 60 and more.
-MOST_INSTRUCTIONS = 1 << 20
+MOST_INSTRUCTIONS = 1 << 19
 BYTES_PER_INSTRUCTION = 8
 SHOWN = 60  # characters of a name in an error
 
@@ -128,6 +128,8 @@ class _Machine:
         if name in CONSTANTS:
             self.stack.append(CONSTANTS[name]())
         elif name in LITERALS:
+            if name == "LONG1":
+                self.expect(argument.bit_length() < 64, "a number of more than 64 bits")
             self.stack.append(argument)
         elif name in TUPLES:
             self.push_tuple(self.pop(TUPLES[name]))

@@ -212,16 +212,22 @@ class Reader:
         )
 
 
-def read_index(path: str | os.PathLike, key_type: Callable = int) -> dict:
-    """The offsets of an index by their keys, in its order.
+def read_index(path: str | os.PathLike, size: int, key_type: Callable = int) -> dict:
+    """The offsets of an index by their keys, in its order; its records have `size` bytes together.
 
-    Raises RecordFileError where a line is not a key, a tab and an offset.
+    Raises RecordFileError where a line is not a key, a tab and an offset, or there are more lines
+    than records.
     """
-    name, found = os.fsdecode(path), {}
+    name, found, most = os.fsdecode(path), {}, size // _HEAD.size
     with open_file(path) as file:
         number = 0
         while line := file.readline(_LINE):
             number += 1
+            if number > most:
+                raise RecordFileError(
+                    f"RecordIO: {name!r}: it has more than {most} lines\n"
+                    f"  expected one for each record, of which {size} bytes have fewer"
+                )
             try:
                 key, _, offset = line.decode("utf-8").strip().partition("\t")
                 if not (offset.isascii() and offset.isdigit()):

@@ -58,7 +58,7 @@ class Source:
         self._reader = records.Reader(path)
         self.path = self._reader.path
         if index:
-            found = list(records.read_index(index).values())
+            found = list(records.read_index(index, self._reader.size).values())
             size = -(-len(found) // num_parts)
             self.offsets = found[size * part_index : size * (part_index + 1)]
         else:

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 onnx = pytest.importorskip("onnx", reason="it reads the files")
 
+from hostile.judge import Memory  # noqa: E402 - torch first
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402 - absent in some environments
 from onnx.reference import ReferenceEvaluator  # noqa: E402 - absent in some environments
 
@@ -518,7 +519,10 @@ def test_damaged_files(tmp_path):
             import_model(path)
 
 
-@pytest.mark.parametrize("place", ["initializer", "constant"])
+TENSORS = ["initializer", "constant", "tensors", "graph", "graphs", "sparse", "sparse attribute"]
+
+
+@pytest.mark.parametrize("place", TENSORS)
 def test_other_files_are_not_read(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "secret").write_bytes(bytes(96))
@@ -530,7 +534,56 @@ def test_other_files_are_not_read(place, tmp_path, monkeypatch):
     if place == "constant":
         made.graph.node.insert(0, helper.make_node("Constant", [], ["x1"], value=tensor))
         del made.graph.initializer[0]
-    with pytest.raises(UnsupportedError, match="the values of 'x1' are in another file"):
+    elif place != "initializer":
+        attribute = made.graph.node[0].attribute.add(name="more")
+        attribute.tensors.append(tensor) if place == "tensors" else None
+        attribute.g.initializer.append(tensor) if place == "graph" else None
+        attribute.graphs.add().initializer.append(tensor) if place == "graphs" else None
+        sparse = (
+            made.graph.sparse_initializer.add() if place == "sparse" else attribute.sparse_tensor
+        )
+        if "sparse" in place:
+            sparse.values.CopyFrom(tensor)
+        tensor.ClearField("data_location")
+        tensor.ClearField("external_data")
+        tensor.raw_data = bytes(96)
+    with pytest.raises(UnsupportedError, match="'x1' are in another|is a graph|sparse values"):
+        import_model(saved(tmp_path, made))
+
+
+@pytest.mark.parametrize("place", ["functions", "training_info"])
+def test_what_is_not_used_is_not_looked_at(place, tmp_path):
+    """Nor by the package onnx, which would read a file for its values."""
+    made, _ = model_of("Relu", [X])
+    if place == "functions":
+        made.functions.add(name="Relu", domain="other")
+    else:
+        made.training_info.add().initialization.name = "more"
+    assert import_model(saved(tmp_path, made))[0].list_arguments() == ["x0"]
+
+
+# An operator, the sizes that it is given, its attributes, and what is said of it.
+BOMBS = {
+    "Expand": ([X, Known(ints(2**30, 2**30, 2, 3, 4))], {}, "Expand .* its 'output' .* 4"),
+    "Tile": ([X, Known(ints(2**10, 2**10, 2**10))], {}, r"Tile .* its 'output' \(2048, 3072, 40"),
+    "Pad": ([IMAGE, Known(ints(0, 0, 2**20, 0, 0, 0, 0, 2**20))], {}, "Pad .* its 'output'"),
+    "Split": ([X], {"axis": 2, "num_outputs": 2**30}, "num_outputs"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_arrays_that_are_only_declared_take_no_memory(name, tmp_path):
+    given, attributes, message = BOMBS[name]
+    memory, path = Memory(), saved(tmp_path, model_of(name, given, attributes, 18)[0])
+    with pytest.raises(MXNetError, match=message):
+        import_model(path)
+    assert memory.taken() < 64 << 20
+
+
+def test_an_initializer_has_the_bytes_that_it_declares(tmp_path):
+    made, _ = model_of("Add", [X, Known(X)])
+    made.graph.initializer[0].dims[:] = [1 << 20, 1 << 10]
+    with pytest.raises(MXNetError, match=r"'x1' \(1048576, 1024\) takes 4294967296 bytes"):
         import_model(saved(tmp_path, made))
 
 

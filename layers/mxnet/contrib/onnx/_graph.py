@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fsdecode
 from typing import Any
 
 import numpy as np
 
+from ...._arrays import ArraysError, room_of, validate
 from ... import symbol
 from ..._files.opening import open_file
 from ...base import MXNetError, UnsupportedError, quoted
@@ -16,7 +17,7 @@ from ...symbol import Symbol
 __all__ = ["Graph", "Step", "load"]
 
 OLDEST = 7  # of the sets of operators: those before broadcast by attributes
-MOST = 2**31 - 1  # of numbers in the file that are sizes
+MOST = 2**31 - 1  # of numbers in the file that are sizes, and of the elements of an array
 
 
 def _library() -> Any:
@@ -49,15 +50,59 @@ def load(path: str | PathLike) -> Any:
         raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: {error}") from None
     if not model.HasField("graph"):  # no bytes are a message too
         raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: it has no graph")
-    attributes = [a for node in model.graph.node for a in node.attribute]
-    tensors = [*model.graph.initializer, *[a.t for a in attributes if a.HasField("t")]]
-    outside = [t.name for t in tensors if t.data_location == t.EXTERNAL or t.external_data]
-    if outside:
-        raise UnsupportedError(
-            f"file {fsdecode(path)!r}: the values of {quoted(outside[0])} are in another file\n"
-            "  expected one file with all values: onnx.save writes it"
-        )
+    # Calls of functions are not known here, and nothing trains.
+    del model.functions[:], model.training_info[:]
+    _expect_values(model, fsdecode(path), len(data))
     return model
+
+
+def _messages(message) -> Iterator[Any]:
+    """A message of protobuf and all that are in it."""
+    yield message
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                yield from _messages(part)
+
+
+def _expect_values(model, path: str, size: int) -> None:
+    """Refuse tensors and graphs, wherever they are, that are not read or take too much memory."""
+    onnx, arrays = _library(), []
+    for message in _messages(model):
+        if isinstance(message, onnx.TensorProto):
+            if message.data_location == message.EXTERNAL or message.external_data:
+                raise UnsupportedError(
+                    f"file {path!r}: the values of {quoted(message.name)} are in another file\n"
+                    "  expected one file with all values: onnx.save writes it"
+                )
+            arrays.append((message.name, [*message.dims], _itemsize(message.data_type)))
+        elif isinstance(message, onnx.SparseTensorProto):
+            raise UnsupportedError(f"file {path!r} has sparse values\n  expected dense ones")
+        elif isinstance(message, onnx.NodeProto):
+            # The package onnx would make a list of so many sizes: 16 GB in a file of 100 bytes.
+            counts = [a.i for a in message.attribute if a.name == "num_outputs"]
+            if any(n != len(message.output) for n in counts):
+                raise UnsupportedError(
+                    f"file {path!r}: num_outputs of {quoted(message.op_type)} is {counts[0]}\n"
+                    f"  expected the number of its outputs, {len(message.output)}"
+                )
+        elif isinstance(message, onnx.AttributeProto) and (message.HasField("g") or message.graphs):
+            raise UnsupportedError(
+                f"file {path!r}: the attribute {quoted(message.name)} is a graph\n"
+                "  expected no graph in an operator"
+            )
+    try:
+        validate(arrays, size, room_of(size))
+    except ArraysError as error:
+        raise MXNetError(f"file {path!r}: {error}") from None
+
+
+def _itemsize(number: int) -> int:
+    """The bytes of an element of a type; of one that is not known, which is refused later, 1."""
+    try:
+        return _library().helper.tensor_dtype_to_np_dtype(number).itemsize
+    except KeyError:
+        return 1
 
 
 def checked(model, path: str | PathLike) -> Any:
@@ -162,6 +207,13 @@ class Step:
         self._unused.discard(i)
         return [-1 if size is None else size for size in output]
 
+    def expect_size(self, shape: Sequence[int | None]) -> None:
+        """Refuse an array of more elements than one can have; sizes that are open count as 1."""
+        try:
+            validate([("output", [1 if n is None else n for n in shape], 1)], MOST, MOST)
+        except ArraysError as error:
+            raise MXNetError(f"{self}: its {error}") from None
+
     def shape(self, i: int = 0) -> tuple[int | None, ...]:
         """The shape of an input; None for sizes that are open.
 
@@ -256,8 +308,6 @@ class Graph:
                 f"file {self.path!r} is of ONNX's set of operators {self.opset}\n"
                 f"  expected {OLDEST} or later"
             )
-        if model.graph.sparse_initializer:
-            raise UnsupportedError(f"file {self.path!r} has sparse values\n  expected dense ones")
         named = {
             str(n.op_type) if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}"
             for n in model.graph.node

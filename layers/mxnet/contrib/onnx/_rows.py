@@ -329,12 +329,18 @@ def _space_to_depth(step: Step) -> Symbol:
     return sym.space_to_depth(step.x(), block_size=step.attribute("blocksize"))
 
 
-ROWS["Tile"] = lambda step: sym.tile(step.x(), reps=tuple(step.sizes(1, "repeats")))
+@row("Tile")
+def _tile(step: Step) -> Symbol:
+    repeats = step.sizes(1, "repeats")
+    shape = step.shape_or_none(0) or (None,) * len(repeats)
+    step.expect_size([n * (size or 1) for n, size in zip(repeats, shape)])
+    return sym.tile(step.x(), reps=tuple(repeats))
 
 
 @row("Expand")
 def _expand(step: Step) -> Symbol:
     shape = tuple(step.sizes(1, "shape")) or (1,)
+    step.expect_size(shape)
     return sym.broadcast_add(step.x(), sym.zeros(shape=shape, dtype=step.dtype().name))
 
 

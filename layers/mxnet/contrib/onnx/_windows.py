@@ -43,6 +43,8 @@ def padded(step: Step, x: Symbol, before, after, value: float = 0.0, mode="const
     extra = max(4 - len(before), 0)
     if min(widths) < 0 or any(([0] * 2 * extra + widths)[:4]) or len(before) > 5:
         raise step.unsupported(f"the array gets {widths} more elements around")
+    sizes = step.shape_or_none(0) or [None] * len(before)
+    step.expect_size([(n or 1) + b + a for n, b, a in zip(sizes, before, after)])
     for _ in range(extra):
         x = sym.expand_dims(x, axis=0)
     pad_width = (0,) * 2 * extra + tuple(widths)

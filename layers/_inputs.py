@@ -15,6 +15,7 @@ from .engine import adapter, gluon, mxnet_error, nd, sym
 
 __all__ = [
     "expect_arrays",
+    "expect_bias",
     "expect_kind",
     "expect_numbers",
     "expect_shapes",
@@ -182,6 +183,19 @@ def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:
             raise mxnet_error(
                 ValueError, f"{who}: {name} is {value!r}\n  expected a whole number from {least}"
             )
+
+
+def expect_bias(who: str, bias: Any) -> bool:
+    """True for layers that have a bias; refuse what is neither True nor False.
+
+    Raises
+    ------
+    TypeError
+        The message has the value.
+    """
+    if not isinstance(bias, (bool, np.bool_)):
+        raise mxnet_error(TypeError, f"{who}: bias is {bias!r}\n  expected True or False")
+    return bool(bias)
 
 
 def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._inputs import expect_arrays, expect_weights, in_order
+from ._renamed import formerly
 from .engine import expect, gluon, nd
 
 __all__ = ["Weighted", "weighted"]
@@ -30,7 +31,8 @@ class Weighted(gluon.loss.Loss):
         The axis of samples.
     """
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs):
+    @formerly("weight batch_axis")
+    def __init__(self, *, weight: float | None = None, batch_axis: int = 0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
 
     def __call__(self, *inputs, **named):

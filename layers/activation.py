@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ._inputs import package_of
+from ._renamed import formerly
 from .engine import adapter, expect, gluon, mxnet_error
 from .ops import Operator, gelu_tanh, hard_swish, relu, sigmoid, softplus, sparsemax, swish
 
@@ -183,7 +184,8 @@ class SwishBlock(Elementwise):
         beta = old._attributes.get("beta", 1) if isinstance(old, SwishBlock) else old._beta
         return {"beta": beta}
 
-    def __init__(self, beta: float = 1.0, **kwargs):
+    @formerly("beta")
+    def __init__(self, *, beta: float = 1.0, **kwargs):
         super().__init__(**kwargs)
         self._attributes = {} if beta == 1 else {"beta": beta}
 
@@ -220,7 +222,8 @@ class GELUBlock(Elementwise):
     def _options_of(old) -> dict:
         return {"approximate": getattr(old, "_approximate", False)}
 
-    def __init__(self, approximate: bool = False, **kwargs):
+    @formerly("approximate")
+    def __init__(self, *, approximate: bool = False, **kwargs):
         super().__init__(**kwargs)
         self._approximate = approximate
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._inputs import expect_numbers, expect_sizes, in_order
+from ._inputs import expect_bias, expect_numbers, expect_sizes, in_order
+from ._renamed import formerly
 from .dense import DenseBlock
 from .engine import expect, gluon, mxnet_error, nd
 from .ops import scaled_dot_product_attention
@@ -42,7 +43,8 @@ class ScaledDotProductAttention(gluon.HybridBlock):
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
 
-    def __init__(self, causal: bool = False, scale: float | None = None, **kwargs):
+    @formerly("causal scale")
+    def __init__(self, *, causal: bool = False, scale: float | None = None, **kwargs):
         super().__init__(**kwargs)
         self._attributes = {"causal": bool(causal), "scale": scale}
 
@@ -79,7 +81,7 @@ def _expect_lengths(who, mask, keys, axis):
 class MultiHeadAttention(gluon.HybridBlock):
     """Attention of several heads, y = out(concat of softmax(qᵢ kᵢᵀ / √d) vᵢ over heads i).
 
-    q = query(x), k = key(memory) and v = value(memory), cut into heads of d = units / heads;
+    q = query(x), k = key(memory) and v = value(memory), cut into heads of d = channels / num_heads;
     `query`, `key`, `value` and `out` are `DenseBlock`s of this block, and no inputs: where other
     libraries take a query, a key and a value, it takes x for the query and memory for both others.
     Without a memory, x attends to itself: ``block(x)``, or ``block(x, mask=mask)``;
@@ -87,11 +89,11 @@ class MultiHeadAttention(gluon.HybridBlock):
 
     Parameters
     ----------
-    units : int
-        Size of the last axis of the output, and of all heads together.
-    heads : int
     in_channels : int
         Size of the last axis of x; with 0 it is that of the first call's input.
+    channels : int
+        Size of the last axis of the output, and of all heads together.
+    num_heads : int
     causal : bool
         Whether a place of x attends only to the places up to its own. The last place of x stands at
         the last of the memory.
@@ -107,24 +109,30 @@ class MultiHeadAttention(gluon.HybridBlock):
         - **mask**: (batch, keys), 0 where a place of the memory is left out; or (batch,), how many
           of its first places are allowed; or left out
     Outputs:
-        - **y**: (batch, length, units)
+        - **y**: (batch, length, channels)
 
     Raises
     ------
     ValueError
-        A size is not a whole number from 1; `in_channels` may be 0; `heads` does not divide
-        `units`; the inputs have other numbers of axes, or not one batch.
+        A size is not a whole number from 1; `in_channels` may be 0; `num_heads` does not divide
+        `channels`; the inputs have other numbers of axes, or not one batch.
     TypeError
-        An input of the call is missing or unknown.
+        `bias` is neither True nor False; an input of the call is missing or unknown.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
 
+    @formerly(
+        "units heads in_channels=0 causal bias weight_initializer dtype",
+        units="channels",
+        heads="num_heads",
+    )
     def __init__(
         self,
-        units: int,
-        heads: int,
-        in_channels: int = 0,
+        in_channels: int,
+        channels: int,
+        *,
+        num_heads: int,
         causal: bool = False,
         bias: bool = True,
         weight_initializer=None,
@@ -132,22 +140,23 @@ class MultiHeadAttention(gluon.HybridBlock):
         **kwargs,
     ):
         expect_sizes("MultiHeadAttention", 0, in_channels=in_channels)
-        expect_sizes("MultiHeadAttention", units=units, heads=heads)
-        if units % heads:
+        expect_sizes("MultiHeadAttention", channels=channels, num_heads=num_heads)
+        bias = expect_bias("MultiHeadAttention", bias)
+        if channels % num_heads:
             raise mxnet_error(
                 ValueError,
-                f"MultiHeadAttention: units is {units}, heads is {heads}\n"
-                "  expected units that are a multiple of heads",
+                f"MultiHeadAttention: channels is {channels}, num_heads is {num_heads}\n"
+                "  expected channels that are a multiple of num_heads",
             )
         super().__init__(**kwargs)
-        self._heads = heads
-        options = {"weight_initializer": weight_initializer, "dtype": dtype}
+        self._heads = num_heads
+        options = {"bias": bias, "weight_initializer": weight_initializer, "dtype": dtype}
         with self.name_scope():
-            self.query = DenseBlock(in_channels, units, bias, prefix="query_", **options)
-            self.key = DenseBlock(0, units, bias, prefix="key_", **options)
-            self.value = DenseBlock(0, units, bias, prefix="value_", **options)
-            self.out = DenseBlock(units, units, bias, prefix="out_", **options)
-            self.attention = ScaledDotProductAttention(causal)
+            self.query = DenseBlock(in_channels, channels, prefix="query_", **options)
+            self.key = DenseBlock(0, channels, prefix="key_", **options)
+            self.value = DenseBlock(0, channels, prefix="value_", **options)
+            self.out = DenseBlock(channels, channels, prefix="out_", **options)
+            self.attention = ScaledDotProductAttention(causal=causal)
 
     def __call__(self, *inputs, **named):
         """The attention, for inputs by position or by name.
@@ -187,9 +196,9 @@ class MultiHeadAttention(gluon.HybridBlock):
         return self.out(F.reshape(F.transpose(y, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
 
     def _split(self, F, x):
-        """(batch, length, units) as (batch, heads, length, d)."""
+        """(batch, length, channels) as (batch, heads, length, d)."""
         return F.transpose(F.reshape(x, shape=(0, 0, -4, self._heads, -1)), axes=(0, 2, 1, 3))
 
     def __repr__(self) -> str:
-        units, in_channels = self.query.weight.shape
-        return f"{type(self).__name__}({in_channels or None} -> {units}, {self._heads} heads)"
+        channels, in_channels = self.query.weight.shape
+        return f"{type(self).__name__}({in_channels or None} -> {channels}, {self._heads} heads)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._inputs import expect_kind, expect_sizes
+from ._renamed import formerly
 from .activation import activate
 from .engine import expect, gluon, mxnet_error
 from .ops import dense, lsq
@@ -41,7 +42,7 @@ class DenseBlock(gluon.HybridBlock):
     channels : int
         Size of the last axis of the output.
     bias : bool or float
-        True for a learnable bias, False for none; a number is a constant bias.
+        True for a learnable bias, False for none; a float, such as 0.1, is a constant bias.
     activation : str, callable or None
         Name of an activation, such as 'relu', 'gelu' or 'swish'; or a function or Block.
     weight_initializer, bias_initializer : str or Initializer, optional
@@ -64,7 +65,7 @@ class DenseBlock(gluon.HybridBlock):
     Raises
     ------
     TypeError
-        `bias` is neither a bool nor a number.
+        `bias` is neither a bool nor a float; 1 and 0 are none.
     ValueError
         A size is not a whole number from 1; `in_channels` may be 0; `quantize` is not one from 2 to
         16; `quantize_inputs` is none of the above, or is given without `quantize`; or `activation`
@@ -73,11 +74,16 @@ class DenseBlock(gluon.HybridBlock):
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
 
+    @formerly(
+        "in_channels channels bias activation weight_initializer bias_initializer dtype quantize "
+        "quantize_inputs flatten"
+    )
     def __init__(
         self,
         in_channels: int,
         channels: int,
         bias: bool | float = True,
+        *,
         activation=None,
         weight_initializer=None,
         bias_initializer="zeros",
@@ -192,12 +198,17 @@ class DenseBlock(gluon.HybridBlock):
 
 
 def _parse_bias(bias: bool | float | None) -> tuple[bool, dict[str, float]]:
-    """Whether a bias is learned, and the attribute of `dense` for one that is constant."""
+    """True if a bias is learned; and the attribute of `dense` for one that is constant."""
     if bias is None or isinstance(bias, (bool, np.bool_)):
         return bool(bias), {}
-    if isinstance(bias, (int, float, np.number)):
+    if isinstance(bias, (float, np.floating)):
         return False, {"bias": float(bias)}
-    raise mxnet_error(TypeError, f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
+    number = float(bias) if isinstance(bias, (int, np.integer)) else 0.1
+    raise mxnet_error(
+        TypeError,
+        f"DenseBlock: bias is {bias!r}\n"
+        f"  expected True or False, or a float such as {number} for a constant bias",
+    )
 
 
 def _initialize_as(weight, parameter) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._inputs import expect_numbers, expect_sizes, in_order
+from ._renamed import formerly
 from .engine import adapter, expect, gluon, mxnet_error, nd
 from .ops import embedding_bag, row_numbers
 
@@ -68,10 +69,12 @@ class EmbeddingBag(gluon.HybridBlock):
         Inside a larger graph the error has PyTorch's words on a CPU, and MXNet raises none.
     """
 
+    @formerly("input_dim output_dim mode padding weight_initializer dtype sparse_grad")
     def __init__(
         self,
         input_dim: int,
         output_dim: int,
+        *,
         mode: str = "sum",
         padding: int | None = None,
         weight_initializer=None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._inputs import expect_sizes
+from ._inputs import expect_bias, expect_sizes
+from ._renamed import deprecate, formerly
 from .dense import DenseBlock
 from .engine import expect, gluon
 from .ops import geglu_tanh, swiglu
@@ -13,12 +14,14 @@ __all__ = ["GeGLU", "SwiGLU"]
 class Gated(gluon.HybridBlock):
     """Three fully connected layers, y = down(activation(gate(x)) up(x)), on the last axis."""
 
+    @formerly("in_channels hidden_channels channels bias weight_initializer dtype")
     def __init__(
         self,
         in_channels: int,
         hidden_channels: int,
         channels: int,
-        bias: bool = False,
+        *,
+        bias: bool | None = None,
         weight_initializer=None,
         dtype: str = "float32",
         **kwargs,
@@ -26,12 +29,23 @@ class Gated(gluon.HybridBlock):
         sizes = {"hidden_channels": hidden_channels, "channels": channels}
         expect_sizes(type(self).__name__, 0, in_channels=in_channels)
         expect_sizes(type(self).__name__, **sizes)
+        has_bias = self._has_bias(bias)
         super().__init__(**kwargs)
-        options = {"weight_initializer": weight_initializer, "dtype": dtype}
+        options = {"bias": has_bias, "weight_initializer": weight_initializer, "dtype": dtype}
         with self.name_scope():
-            self.gate = DenseBlock(in_channels, hidden_channels, bias, prefix="gate_", **options)
-            self.up = DenseBlock(in_channels, hidden_channels, bias, prefix="up_", **options)
-            self.down = DenseBlock(hidden_channels, channels, bias, prefix="down_", **options)
+            self.gate = DenseBlock(in_channels, hidden_channels, prefix="gate_", **options)
+            self.up = DenseBlock(in_channels, hidden_channels, prefix="up_", **options)
+            self.down = DenseBlock(hidden_channels, channels, prefix="down_", **options)
+
+    def _has_bias(self, bias: bool | None) -> bool:
+        """True if the layers have biases; while the default is changing, it is to be given."""
+        who = type(self).__name__
+        if bias is None:
+            deprecate(
+                f"{who}: bias is not given, and False; from the next release it is True, as in all "
+                "other layers\n  write bias=False for layers as they are now, or bias=True"
+            )
+        return expect_bias(who, bias is not None and bias)
 
     def __call__(self, x):
         expect(self.name, (x,))
@@ -66,7 +80,8 @@ class SwiGLU(Gated):
     channels : int
         Size of the last axis of the output.
     bias : bool
-        Whether the three layers have biases.
+        Whether the three layers have biases. Give it: what is left out is False now, as in the
+        paper, with a DeprecationWarning, and True from the next release, as in all other layers.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
@@ -80,6 +95,8 @@ class SwiGLU(Gated):
     ------
     ValueError
         A size is not a whole number from 1; `in_channels` may be 0.
+    TypeError
+        `bias` is neither True nor False.
 
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """
@@ -106,7 +123,8 @@ class GeGLU(Gated):
     channels : int
         Size of the last axis of the output.
     bias : bool
-        Whether the three layers have biases.
+        Whether the three layers have biases. Give it: what is left out is False now, as in the
+        paper, with a DeprecationWarning, and True from the next release, as in all other layers.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
@@ -122,24 +140,27 @@ class GeGLU(Gated):
     ------
     ValueError
         A size is not a whole number from 1; `in_channels` may be 0.
+    TypeError
+        `bias` is neither True nor False.
 
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """
 
+    @formerly("in_channels hidden_channels channels bias weight_initializer dtype approximate")
     def __init__(
         self,
         in_channels: int,
         hidden_channels: int,
         channels: int,
-        bias: bool = False,
+        *,
+        bias: bool | None = None,
         weight_initializer=None,
         dtype: str = "float32",
         approximate: bool = False,
         **kwargs,
     ):
-        super().__init__(
-            in_channels, hidden_channels, channels, bias, weight_initializer, dtype, **kwargs
-        )
+        options = {"weight_initializer": weight_initializer, "dtype": dtype}
+        super().__init__(in_channels, hidden_channels, channels, bias=bias, **options, **kwargs)
         self._approximate = approximate
 
     def multiply(self, F, gate, value):

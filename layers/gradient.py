@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from ._inputs import expect_number
+from ._renamed import formerly
 from .activation import Elementwise
 from .engine import expect, gluon, mx
 from .ops import Operator, gradient_clip, gradient_reversal, gradient_scale
@@ -17,7 +18,8 @@ class Scaled(gluon.HybridBlock):
 
     operator: Operator
 
-    def __init__(self, scale: float = 1.0, dtype: str = "float32", **kwargs):
+    @formerly("scale dtype")
+    def __init__(self, *, scale: float = 1.0, dtype: str = "float32", **kwargs):
         super().__init__(**kwargs)
         with self.name_scope():
             self.scale = self.params.get(
@@ -107,7 +109,8 @@ class GradientClipBlock(Elementwise):
 
     operator = gradient_clip
 
-    def __init__(self, value: float = inf, norm: float = inf, **kwargs):
+    @formerly("value norm")
+    def __init__(self, *, value: float = inf, norm: float = inf, **kwargs):
         super().__init__(**kwargs)
         who, expected = "GradientClipBlock", "a number above 0"
         expect_number(who, expected, lambda v: v > 0, value=value, norm=norm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._inputs import (
+    expect_bias,
     expect_number,
     expect_numbers,
     expect_shapes,
@@ -10,6 +11,7 @@ from ._inputs import (
     expect_weights,
     in_order,
 )
+from ._renamed import formerly
 from ._weighted import Weighted, weighted
 from .engine import adapter, expect, gluon, mxnet_error, nd
 from .ops import focal, linear_cross_entropy, sigmoid_cross_entropy, softmax_cross_entropy
@@ -67,8 +69,10 @@ class SoftmaxLoss(Weighted):
         such as that of `compiled_step`: there such a label is that of the nearest class.
     """
 
+    @formerly("weight batch_axis sparse_label ignore_label smoothing z_loss")
     def __init__(
         self,
+        *,
         weight: float | None = None,
         batch_axis: int = 0,
         sparse_label: bool = True,
@@ -77,7 +81,7 @@ class SoftmaxLoss(Weighted):
         z_loss: float = 0.0,
         **kwargs,
     ):
-        super().__init__(weight, batch_axis, **kwargs)
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         options = target_options(self, ignore_label, smoothing, z_loss)
         if not sparse_label and ignore_label is not None:
             raise mxnet_error(
@@ -172,10 +176,12 @@ class LinearCrossEntropyLoss(Weighted):
         Size of the last axis of the input; with 0 it is that of the first call's input.
     channels : int
         The number of classes.
-    bias : bool
-        Whether there is one.
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
+    bias : bool
+        Whether there is one.
     ignore_label, smoothing, z_loss
         As for `SoftmaxLoss`.
     weight_initializer, bias_initializer : str or Initializer, optional
@@ -194,18 +200,26 @@ class LinearCrossEntropyLoss(Weighted):
     ValueError
         `channels` is not a whole number from 1; `in_channels` may be 0; `smoothing` is not from
         0 to 1; the shapes of the inputs do not fit together.
+    TypeError
+        `bias` is neither True nor False.
     IndexError
         A label is no class; where this is not checked, as for `SoftmaxLoss`.
 
     E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
     """
 
+    @formerly(
+        "in_channels channels bias weight ignore_label smoothing z_loss weight_initializer "
+        "bias_initializer dtype"
+    )
     def __init__(
         self,
         in_channels: int,
         channels: int,
-        bias: bool = True,
+        *,
         weight: float | None = None,
+        batch_axis: int = 0,
+        bias: bool = True,
         ignore_label: int | None = None,
         smoothing: float = 0.0,
         z_loss: float = 0.0,
@@ -216,7 +230,8 @@ class LinearCrossEntropyLoss(Weighted):
     ):
         expect_sizes("LinearCrossEntropyLoss", 0, in_channels=in_channels)
         expect_sizes("LinearCrossEntropyLoss", channels=channels)
-        super().__init__(weight, **kwargs)
+        bias = expect_bias("LinearCrossEntropyLoss", bias)
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         self._options = target_options(self, ignore_label, smoothing, z_loss)
         with self.name_scope():
             self.weight = self.params.get(
@@ -312,13 +327,15 @@ class FocalLoss(OfYesOrNo):
 
     Parameters
     ----------
+    weight : float, optional
+        A factor for all samples.
+    batch_axis : int
+        The axis of samples.
     gamma : float
         The exponent: the larger it is, the less those samples count that are right already; 0 is
         plain cross entropy.
     alpha : float
         The weight of labels 1; that of labels 0 is 1 - alpha.
-    weight : float, optional
-        A factor for all samples.
 
     Inputs:
         - **x**: (n, ...) scores, before the logistic function
@@ -337,8 +354,17 @@ class FocalLoss(OfYesOrNo):
     T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017.
     """
 
-    def __init__(self, gamma: float = 2.0, alpha: float = 0.25, weight=None, **kwargs):
-        super().__init__(weight, **kwargs)
+    @formerly("gamma alpha weight")
+    def __init__(
+        self,
+        *,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        gamma: float = 2.0,
+        alpha: float = 0.25,
+        **kwargs,
+    ):
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         expect_number("FocalLoss", "a number from 0", lambda v: v >= 0, gamma=gamma)
         expect_number("FocalLoss", "a number from 0 to 1", lambda v: 0 <= v <= 1, alpha=alpha)
         self._attributes = {"gamma": float(gamma), "alpha": float(alpha)}
@@ -354,10 +380,12 @@ class HuberLoss(OfElements):
 
     Parameters
     ----------
-    rho : float
-        Errors beyond it have gradients of one size.
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
+    rho : float
+        Errors beyond it have gradients of one size.
 
     Inputs:
         - **x**: (n, ...)
@@ -375,8 +403,11 @@ class HuberLoss(OfElements):
     P. J. Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35, 1964.
     """
 
-    def __init__(self, rho: float = 1.0, weight: float | None = None, **kwargs):
-        super().__init__(weight, **kwargs)
+    @formerly("rho weight")
+    def __init__(
+        self, *, weight: float | None = None, batch_axis: int = 0, rho: float = 1.0, **kwargs
+    ):
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         expect_number("HuberLoss", "a positive number", lambda v: v > 0, rho=rho)
         self._scalar = float(rho) ** -0.5
 
@@ -392,12 +423,12 @@ class CTCLoss(gluon.loss.CTCLoss):
 
     Parameters
     ----------
-    layout : {'NTC', 'TNC'}
-        The axes of x: samples, time, classes.
-    label_layout : {'NT', 'TN'}
-        The axes of the label.
     weight : float, optional
         A factor for all samples.
+    layout : {'NTC', 'TNC'}
+        The axes of x: samples, time, classes. It takes the place of `batch_axis`.
+    label_layout : {'NT', 'TN'}
+        The axes of the label.
     blank : {'last', 'first'}
         The class that is no label: the last, with -1 behind the end of labels; or 0, with 0 there.
 
@@ -418,11 +449,13 @@ class CTCLoss(gluon.loss.CTCLoss):
     (Graves et al. 2006, Connectionist temporal classification)
     """
 
+    @formerly("layout label_layout weight blank")
     def __init__(
         self,
+        *,
+        weight: float | None = None,
         layout: str = "NTC",
         label_layout: str = "NT",
-        weight: float | None = None,
         blank: str = "last",
         **kwargs,
     ):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 
 from ._inputs import expect_number, expect_shapes, expect_sizes
+from ._renamed import formerly
 from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
 from .dense import DenseBlock
@@ -25,10 +26,13 @@ _MAGNITUDES = {"sigmoid": 48, "tanh": 3, "softsign": 3}
 _LIKE_RELU = 6
 
 
+@formerly(
+    "inputs hidden outputs", inputs="in_channels", hidden="hidden_channels", outputs="channels"
+)
 def mlp(
-    inputs: int,
-    hidden: Sequence[int] = (256, 128),
-    outputs: int = 10,
+    in_channels: int,
+    hidden_channels: Sequence[int] = (256, 128),
+    channels: int = 10,
     *,
     activation: str = "sigmoid",
     norm: str | None = None,
@@ -42,11 +46,12 @@ def mlp(
 
     Parameters
     ----------
-    inputs : int
+    in_channels : int
         Features of a sample; with 0 they are those of the first call's input.
-    hidden : sequence of int
-        Units of each hidden layer.
-    outputs : int
+    hidden_channels : sequence of int
+        The size of each hidden layer.
+    channels : int
+        Outputs for a sample.
     activation : str
         'swiglu' or 'geglu', or a name that DenseBlock takes, such as 'sigmoid', 'relu', 'tanh',
         'gelu', 'silu'.
@@ -59,42 +64,45 @@ def mlp(
     Returns
     -------
     HybridSequential
-        (n, inputs) to (n, outputs). Its parameters await `initialize`.
+        (n, in_channels) to (n, channels). Its parameters await `initialize`.
 
     Raises
     ------
     ValueError
-        `activation` or `norm` is unknown, `dropout` is not in [0, 1), `hidden` is no sequence, or
-        it or `outputs` has a value that is no whole number from 1.
+        `activation` or `norm` is unknown, `dropout` is not in [0, 1), `hidden_channels` is no
+        sequence, or it or `channels` has a value that is no whole number from 1.
     """
-    if isinstance(hidden, str) or not isinstance(hidden, Sequence):
+    if isinstance(hidden_channels, str) or not isinstance(hidden_channels, Sequence):
         raise mxnet_error(
             ValueError,
-            f"mlp: hidden is {hidden!r}\n"
-            "  expected a sequence of the units of each hidden layer, such as (64,) for one layer",
+            f"mlp: hidden_channels is {hidden_channels!r}\n"
+            "  expected a sequence of the sizes of hidden layers, such as (64,) for one layer",
         )
-    expect_sizes("mlp", 0, inputs=inputs)
-    expect_sizes("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
+    expect_sizes("mlp", 0, in_channels=in_channels)
+    hidden = {f"hidden_channels[{i}]": size for i, size in enumerate(hidden_channels)}
+    expect_sizes("mlp", channels=channels, **hidden)
     _expect_share("mlp", dropout)
     net = gluon.nn.HybridSequential()
     with net.name_scope():
-        for units in hidden:
-            layer = _hidden_layer(inputs, units, activation, norm, dropout)
+        size = in_channels
+        for wide in hidden_channels:
+            layer = _hidden_layer(size, wide, activation, norm, dropout)
             if residual:
-                net.add(Residual(layer, None if inputs == units else units))
+                net.add(Residual(layer, None if size == wide else wide))
             else:
                 net.add(*layer)
-            inputs = units
-        net.add(DenseBlock(inputs, outputs, weight_initializer=mx.init.Xavier()))
+            size = wide
+        net.add(DenseBlock(size, channels, weight_initializer=mx.init.Xavier()))
     return net
 
 
+@formerly("image outputs", outputs="channels", units="hidden_channels")
 def mixer(
     image: tuple[int, int, int],
-    outputs: int = 10,
+    channels: int = 10,
     *,
     patch: int = 2,
-    units: int = 64,
+    hidden_channels: int = 64,
     depth: int = 2,
     dropout: float = 0.0,
 ):
@@ -107,10 +115,11 @@ def mixer(
     ----------
     image : tuple of int
         Channels, height and width.
-    outputs : int
+    channels : int
+        Outputs for an image.
     patch : int
         Height and width of a patch.
-    units : int
+    hidden_channels : int
         The numbers that a patch becomes; perceptrons are 2 (across patches) and 4 times as wide.
     depth : int
         How many blocks there are.
@@ -120,8 +129,8 @@ def mixer(
     Returns
     -------
     HybridSequential
-        (n, channels, height, width) or (n, channels * height * width) to (n, outputs). Its
-        parameters await `initialize`.
+        Images, or their numbers in rows, (n, c, height, width) or (n, c * height * width), to
+        (n, channels). Its parameters await `initialize`.
 
     Raises
     ------
@@ -131,7 +140,8 @@ def mixer(
 
     I. Tolstikhin et al., MLP-Mixer: an all-MLP architecture for vision, NeurIPS 2021.
     """
-    expect_sizes("mixer", outputs=outputs, units=units, depth=depth)
+    units = hidden_channels
+    expect_sizes("mixer", channels=channels, hidden_channels=units, depth=depth)
     _expect_share("mixer", dropout)
     net = gluon.nn.HybridSequential()
     with net.name_scope():
@@ -142,18 +152,19 @@ def mixer(
             net.add(Residual([LayerNormBlock(units), Transposed(across)]))
             net.add(Residual([LayerNormBlock(units), *_perceptron(units, 4 * units, dropout)]))
         net.add(LayerNormBlock(units), Mean())
-        net.add(DenseBlock(units, outputs, weight_initializer=mx.init.Xavier()))
+        net.add(DenseBlock(units, channels, weight_initializer=mx.init.Xavier()))
     return net
 
 
+@formerly("image outputs", outputs="channels", units="hidden_channels", heads="num_heads")
 def vit(
     image: tuple[int, int, int],
-    outputs: int = 10,
+    channels: int = 10,
     *,
     patch: int = 2,
-    units: int = 64,
+    hidden_channels: int = 64,
     depth: int = 2,
-    heads: int = 4,
+    num_heads: int = 4,
     dropout: float = 0.0,
 ):
     """Vision transformer: blocks of attention between the patches of an image, and of SwiGLU.
@@ -166,14 +177,15 @@ def vit(
     ----------
     image : tuple of int
         Channels, height and width.
-    outputs : int
+    channels : int
+        Outputs for an image.
     patch : int
         Height and width of a patch.
-    units : int
+    hidden_channels : int
         Size of a patch's vector.
     depth : int
         How many blocks there are.
-    heads : int
+    num_heads : int
         Heads of each attention.
     dropout : float
         The share of the outputs of attention and SwiGLU that is 0 in a step of training.
@@ -181,19 +193,21 @@ def vit(
     Returns
     -------
     HybridSequential
-        (n, channels, height, width) or (n, channels * height * width) to (n, outputs). Its
-        parameters await `initialize`.
+        Images, or their numbers in rows, (n, c, height, width) or (n, c * height * width), to
+        (n, channels). Its parameters await `initialize`.
 
     Raises
     ------
     ValueError
-        `patch` does not divide height and width, `heads` does not divide `units`, `dropout` is not
-        in [0, 1), or a number is below 1.
+        `patch` does not divide height and width, `num_heads` does not divide `hidden_channels`,
+        `dropout` is not in [0, 1), or a number is below 1.
 
     A. Dosovitskiy et al., An image is worth 16x16 words, ICLR 2021; the mean over patches as in
     X. Zhai et al., Scaling vision transformers, CVPR 2022.
     """
-    expect_sizes("vit", outputs=outputs, units=units, depth=depth, heads=heads)
+    units = hidden_channels
+    sizes = {"hidden_channels": units, "depth": depth, "num_heads": num_heads}
+    expect_sizes("vit", channels=channels, **sizes)
     _expect_share("vit", dropout)
     init = mx.init.Xavier()
     wide = max(1, 8 * units // 3)
@@ -203,20 +217,23 @@ def vit(
         net.add(patches, DenseBlock(patches.size, units, weight_initializer=init))
         net.add(Positions(patches.count, units))
         for _ in range(depth):
-            attention = MultiHeadAttention(units, heads, units, weight_initializer=init)
+            attention = MultiHeadAttention(
+                units, units, num_heads=num_heads, weight_initializer=init
+            )
             net.add(Residual([LayerNormBlock(units), attention, *_dropout(dropout)]))
-            forward = SwiGLU(units, wide, units, weight_initializer=init)
+            forward = SwiGLU(units, wide, units, bias=False, weight_initializer=init)
             net.add(Residual([LayerNormBlock(units), forward, *_dropout(dropout)]))
         net.add(LayerNormBlock(units), Mean())
-        net.add(DenseBlock(units, outputs, weight_initializer=init))
+        net.add(DenseBlock(units, channels, weight_initializer=init))
     return net
 
 
+@formerly("image classes", units="hidden_channels")
 def ssd_lite(
     image: tuple[int, int, int],
     classes: int = 20,
     *,
-    units: int = 24,
+    hidden_channels: int = 24,
     sizes: Sequence[Sequence[float]] = ((0.2, 0.28), (0.36, 0.45), (0.6, 0.8)),
     ratios: Sequence[float] = (1.0, 0.6, 1.6),
 ):
@@ -234,7 +251,7 @@ def ssd_lite(
         Channels, height and width.
     classes : int
         Of objects, without the background.
-    units : int
+    hidden_channels : int
         Channels of the first convolutions; those of the maps are 2, 4, 4, ... times as many.
     sizes : sequence of sequences of float
         Of the anchors of each map, as parts of the image's height.
@@ -265,7 +282,7 @@ def ssd_lite(
         )
     channels, height, width = image
     expect_sizes("ssd_lite", channels=channels, height=height, width=width)
-    expect_sizes("ssd_lite", classes=classes, units=units)
+    expect_sizes("ssd_lite", classes=classes, hidden_channels=hidden_channels)
     if not isinstance(sizes, Sequence) or not sizes or not all(map(_are_sizes, [*sizes, ratios])):
         raise mxnet_error(
             ValueError,
@@ -273,7 +290,7 @@ def ssd_lite(
             "  expected numbers above 0: sizes for each map, such as ((0.2, 0.3), (0.5,)), and one "
             "ratio or more",
         )
-    return SSD(channels, classes, units, sizes, ratios)
+    return SSD(channels, classes, hidden_channels, sizes, ratios)
 
 
 class Residual(gluon.HybridBlock):
@@ -293,7 +310,9 @@ class Residual(gluon.HybridBlock):
             self.body.add(*layers)
             self.shortcut = None
             if units is not None:
-                self.shortcut = DenseBlock(0, units, False, weight_initializer=mx.init.Xavier())
+                self.shortcut = DenseBlock(
+                    0, units, bias=False, weight_initializer=mx.init.Xavier()
+                )
 
     def hybrid_forward(self, F, x):
         return self.body(x) + (x if self.shortcut is None else self.shortcut(x))
@@ -406,7 +425,8 @@ def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dr
         )
     norms = [] if norm is None else [_NORMS[norm]()]
     if activation in _GATED:
-        gated = _GATED[activation](inputs, units, units, weight_initializer=mx.init.Xavier())
+        init = mx.init.Xavier()
+        gated = _GATED[activation](inputs, units, units, bias=False, weight_initializer=init)
         return [gated, *norms, *_dropout(dropout)]
     init = mx.init.Xavier(magnitude=_MAGNITUDES.get(activation, _LIKE_RELU))
     dense = DenseBlock(inputs, units, weight_initializer=init)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._inputs import expect_kind, expect_sizes
+from ._renamed import formerly
 from .engine import adapter, expect, gluon, mxnet_error
 from .ops import group_norm, layer_norm, rms_norm
 
@@ -72,9 +73,11 @@ class LayerNormBlock(Normalization):
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
 
+    @formerly("in_channels epsilon center scale gamma_initializer beta_initializer dtype")
     def __init__(
         self,
         in_channels: int = 0,
+        *,
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
@@ -148,9 +151,11 @@ class RMSNormBlock(Normalization):
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
 
+    @formerly("in_channels epsilon scale gamma_initializer dtype")
     def __init__(
         self,
         in_channels: int = 0,
+        *,
         epsilon: float = 1e-6,
         scale: bool = True,
         gamma_initializer="ones",
@@ -171,10 +176,11 @@ class GroupNormBlock(Normalization):
 
     Parameters
     ----------
-    num_groups : int
-        How many groups the channels, axis 1, make.
     in_channels : int
         How many channels there are; with 0 as many as in the first call's input.
+    num_groups : int
+        How many groups the channels, axis 1, make. Other libraries give it by position, before the
+        channels; here both are given by name.
     epsilon : float
         Added to the variance.
     center, scale : bool
@@ -196,10 +202,14 @@ class GroupNormBlock(Normalization):
 
     beta: gluon.Parameter
 
+    @formerly(
+        "num_groups in_channels epsilon center scale gamma_initializer beta_initializer dtype"
+    )
     def __init__(
         self,
-        num_groups: int = 1,
+        *,
         in_channels: int = 0,
+        num_groups: int = 1,
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
@@ -256,7 +266,8 @@ class GroupNormBlock(Normalization):
                 ValueError, f"{cls.__name__}.of: the axis is {old._axis}\n  expected 1"
             )
         if isinstance(old, GroupNormBlock):
-            return cls(old._attributes["groups"], epsilon=_epsilon(old), **_shared(old))
+            groups = old._attributes["groups"]
+            return cls(num_groups=groups, epsilon=_epsilon(old), **_shared(old))
         groups = old.gamma.shape[0] or in_channels
         if not in_channels and isinstance(old, gluon.nn.InstanceNorm):
             in_channels = groups
@@ -269,8 +280,14 @@ class GroupNormBlock(Normalization):
         if isinstance(old, gluon.nn.InstanceNorm):
             shared = _shared(old)
             shared["in_channels"] = in_channels
-            return cls(groups, epsilon=_epsilon(old), **shared)
-        new = cls(groups, in_channels, _epsilon(old), dtype=old.gamma.dtype, prefix=old.prefix)
+            return cls(num_groups=groups, epsilon=_epsilon(old), **shared)
+        new = cls(
+            in_channels=in_channels,
+            num_groups=groups,
+            epsilon=_epsilon(old),
+            dtype=old.gamma.dtype,
+            prefix=old.prefix,
+        )
         for mine, its in ((new.gamma, old.gamma), (new.beta, old.beta)):
             mine.grad_req, mine.lr_mult, mine.wd_mult = its.grad_req, its.lr_mult, its.wd_mult
             mine.initialize(ctx=its.list_ctx())

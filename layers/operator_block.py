@@ -8,6 +8,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from ._errors import did_you_mean
+from ._renamed import formerly
 from .engine import expect, gluon, mx, mxnet_error, sym
 from .ops.ways.custom import registered
 
@@ -47,10 +48,12 @@ class OperatorBlock(gluon.HybridBlock):
         No operator is registered under the name.
     """
 
+    @formerly("op params prefix")
     def __init__(
         self,
         op: Any,
         params: str | Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
+        *,
         prefix: str | None = None,
         **attributes: Any,
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._inputs import expect_number, expect_shapes
+from ._renamed import formerly
 from ._weighted import Weighted
 from .ops import info_nce, triplet
 
@@ -23,10 +24,12 @@ class ContrastiveLoss(Weighted):
 
     Parameters
     ----------
-    margin : float
-        The distance beyond which pairs that do not belong together count no more.
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
+    margin : float
+        The distance beyond which pairs that do not belong together count no more.
 
     Inputs:
         - **x**, **z**: (n, k)
@@ -44,8 +47,11 @@ class ContrastiveLoss(Weighted):
     CVPR 2006.
     """
 
-    def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
-        super().__init__(weight, **kwargs)
+    @formerly("margin weight")
+    def __init__(
+        self, *, weight: float | None = None, batch_axis: int = 0, margin: float = 1.0, **kwargs
+    ):
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         expect_number("ContrastiveLoss", "a number from 0", lambda v: v >= 0, margin=margin)
         self._margin = float(margin)
 
@@ -69,10 +75,12 @@ class TripletLoss(Weighted):
 
     Parameters
     ----------
-    margin : float
-        The loss is 0 where |x - far|² exceeds |x - near|² by this.
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
+    margin : float
+        The loss is 0 where |x - far|² exceeds |x - near|² by this.
 
     Inputs:
         - **x**, **near**, **far**: (n, k)
@@ -88,8 +96,11 @@ class TripletLoss(Weighted):
     F. Schroff, D. Kalenichenko, J. Philbin, FaceNet, CVPR 2015.
     """
 
-    def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
-        super().__init__(weight, **kwargs)
+    @formerly("margin weight")
+    def __init__(
+        self, *, weight: float | None = None, batch_axis: int = 0, margin: float = 1.0, **kwargs
+    ):
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         expect_number("TripletLoss", "a number from 0", lambda v: v >= 0, margin=margin)
         self._margin = float(margin)
 
@@ -108,14 +119,16 @@ class InfoNCELoss(Weighted):
 
     Parameters
     ----------
+    weight : float, optional
+        A factor for all samples.
+    batch_axis : int
+        The axis of samples.
     temperature : float
         The smaller, the more the nearest of the others count.
     normalize : bool
         Whether rows of x and z are scaled to length 1 first.
     symmetric : bool
         The mean of the loss and that of x and z exchanged, as for images and their texts.
-    weight : float, optional
-        A factor for all samples.
 
     Inputs:
         - **x**, **z**: (n, k); rows of the same number belong together
@@ -131,15 +144,18 @@ class InfoNCELoss(Weighted):
     (van den Oord et al. 2018, Representation learning with contrastive predictive coding)
     """
 
+    @formerly("temperature normalize symmetric weight")
     def __init__(
         self,
+        *,
+        weight: float | None = None,
+        batch_axis: int = 0,
         temperature: float = 0.07,
         normalize: bool = True,
         symmetric: bool = False,
-        weight: float | None = None,
         **kwargs,
     ):
-        super().__init__(weight, **kwargs)
+        super().__init__(weight=weight, batch_axis=batch_axis, **kwargs)
         expect_number("InfoNCELoss", "a positive number", lambda v: v > 0, temperature=temperature)
         self._temperature, self._normalize = float(temperature), normalize
         self._symmetric = symmetric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._renamed import formerly
 from .engine import expect, gluon
 from .ops import rotary
 
@@ -31,7 +32,8 @@ class RotaryBlock(gluon.HybridBlock):
     2021; with the pairs of GPT-NeoX and LLaMA, where the paper takes neighbours.
     """
 
-    def __init__(self, offset: int = 0, base: float = 10000.0, **kwargs):
+    @formerly("offset base")
+    def __init__(self, *, offset: int = 0, base: float = 10000.0, **kwargs):
         super().__init__(**kwargs)
         self._attributes = {"offset": int(offset), "base": float(base)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from ._renamed import formerly
 from .activation import Elementwise
 from .engine import autograd, expect, gluon, mx, nd
 from .ops import lsq, straight_round, straight_sign
@@ -72,7 +73,8 @@ class LSQBlock(gluon.HybridBlock):
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
 
-    def __init__(self, bits: int = 8, signed: bool = True, dtype: str = "float32", **kwargs):
+    @formerly("bits signed dtype")
+    def __init__(self, *, bits: int = 8, signed: bool = True, dtype: str = "float32", **kwargs):
         super().__init__(**kwargs)
         self._levels = {"bits": bits, "signed": signed}
         with self.name_scope():

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from . import engine
+from ._renamed import formerly
 from .engine import gluon, mxnet_error, nd
 
 __all__ = ["Remat"]
@@ -54,7 +55,8 @@ class Remat(gluon.HybridBlock):
     T. Chen et al., Training deep nets with sublinear memory cost, arXiv:1604.06174, 2016.
     """
 
-    def __init__(self, block: Any, prefix: str | None = None):
+    @formerly("block prefix")
+    def __init__(self, block: Any, *, prefix: str | None = None):
         if not isinstance(block, gluon.HybridBlock):
             raise mxnet_error(ValueError, f"Remat: block is {block!r}\n  expected a HybridBlock")
         super().__init__(prefix=prefix)

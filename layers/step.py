@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from . import engine
+from ._renamed import formerly
 from .engine import autograd
 
 __all__ = ["compiled_step"]
 
 
-def compiled_step(net, loss, trainer, labels: int = 1, **options):
+@formerly("net loss trainer labels")
+def compiled_step(net, loss, trainer, *, labels: int = 1, **options):
     """A function that trains: ``step(x, ..., label)`` returns the losses of the samples.
 
     One call computes the net's output for all inputs but the label, its losses with the label, and

@@ -54,7 +54,8 @@ def test_the_tutorial():
         (True, ["bias", "weight"], 0),
         (False, ["weight"], 0),
         (0.5, ["weight"], 0.5),
-        (1, ["weight"], 1),
+        (1.0, ["weight"], 1),
+        (np.float32(0.5), ["weight"], 0.5),
     ],
 )
 def test_bias(bias, names, constant):
@@ -98,9 +99,9 @@ def test_activations_by_name(name):
 
 
 GATES = {
-    "swish": (SwiGLU, {}, lambda z: z * nd.sigmoid(z)),
-    "gelu": (GeGLU, {}, lambda z: nd.LeakyReLU(z, act_type="gelu")),
-    "gelu_tanh": (GeGLU, {"approximate": True}, GELUBlock(approximate=True)),
+    "swish": (SwiGLU, {"bias": False}, lambda z: z * nd.sigmoid(z)),
+    "gelu": (GeGLU, {"bias": False}, lambda z: nd.LeakyReLU(z, act_type="gelu")),
+    "gelu_tanh": (GeGLU, {"bias": False, "approximate": True}, GELUBlock(approximate=True)),
 }
 
 
@@ -215,9 +216,9 @@ def test_parameters_travel(tmp_path):
 def test_repr():
     assert repr(DenseBlock(0, 5)) == "DenseBlock(None -> 5)"
     assert repr(SigmoidBlock()) == "SigmoidBlock()"
-    assert repr(SwishBlock(1.5)) == "SwishBlock(beta=1.5)"
+    assert repr(SwishBlock(beta=1.5)) == "SwishBlock(beta=1.5)"
     assert repr(GELUBlock(approximate=True)) == "GELUBlock(approximate=True)"
-    assert repr(SwiGLU(0, 8, 3)) == "SwiGLU(None -> 8 -> 3)"
+    assert repr(SwiGLU(0, 8, 3, bias=True)) == "SwiGLU(None -> 8 -> 3)"
 
 
 @pytest.mark.engine("torch")  # MXNet's own errors have neither
@@ -233,24 +234,39 @@ def test_an_error_says_where():
     assert "in DenseBlock(x (2, 7)), net.0" in told
 
 
+def grouped(in_channels, num_groups):
+    return GroupNormBlock(in_channels=in_channels, num_groups=num_groups)
+
+
+def attention(in_channels, channels, num_heads):
+    return MultiHeadAttention(in_channels, channels, num_heads=num_heads)
+
+
+def gated(*sizes):
+    return SwiGLU(*sizes, bias=True)
+
+
+NAMES = {grouped: GroupNormBlock, attention: MultiHeadAttention, gated: SwiGLU}
+
+
 @pytest.mark.parametrize(
     ("make", "sizes", "told"),
     [
         (RMSNormBlock, (-3,), "in_channels is -3\n  expected a whole number from 0"),
         (LayerNormBlock, (2.5,), "in_channels is 2.5"),
-        (GroupNormBlock, (2, "4"), "in_channels is '4'"),
-        (GroupNormBlock, (1.0, 4), "num_groups is 1.0\n  expected a whole number from 1"),
-        (MultiHeadAttention, (0, 1), "units is 0"),
-        (MultiHeadAttention, (8, 2.0), "heads is 2.0"),
-        (MultiHeadAttention, (8, 2, -1), "in_channels is -1"),
+        (grouped, ("4", 2), "in_channels is '4'"),
+        (grouped, (4, 1.0), "num_groups is 1.0\n  expected a whole number from 1"),
+        (attention, (0, 0, 1), "channels is 0"),
+        (attention, (0, 8, 2.0), "num_heads is 2.0"),
+        (attention, (-1, 8, 2), "in_channels is -1"),
         (LinearCrossEntropyLoss, (3, 0), "channels is 0"),
         (LinearCrossEntropyLoss, (3.5, 4), "in_channels is 3.5"),
         (EmbeddingBag, (4, True), "output_dim is True"),
-        (SwiGLU, (3, 0, 4), "hidden_channels is 0"),
+        (gated, (3, 0, 4), "hidden_channels is 0"),
     ],
 )
 def test_sizes_that_cannot_be(make, sizes, told):
-    with pytest.raises(ValueError, match=f"^{make.__name__}: {told}"):
+    with pytest.raises(ValueError, match=f"^{NAMES.get(make, make).__name__}: {told}"):
         make(*sizes)
 
 
@@ -266,8 +282,24 @@ def test_mistakes_are_told_where_a_layer_is_made():
     ):
         with pytest.raises(ValueError, match=f"DenseBlock: {told}"):
             DenseBlock(*sizes)
-    with pytest.raises(TypeError, match="bias is 'zeros'"):
-        DenseBlock(3, 5, "zeros")
+    for bias, told in (
+        ("zeros", "'zeros'\n  expected True or False, or a float such as 0.1"),
+        (1, "1\n  expected True or False, or a float such as 1.0 for a constant bias"),
+        (0, "0\n  .*such as 0.0"),
+        (np.int64(1), ".*1.*\n  .*such as 1.0"),
+        (np.uint8(0), ".*0.*\n  .*such as 0.0"),
+    ):
+        with pytest.raises(TypeError, match=f"DenseBlock: bias is {told}"):
+            DenseBlock(3, 5, bias)
+    for make in (
+        lambda bias: SwiGLU(3, 4, 5, bias=bias),
+        lambda bias: GeGLU(3, 4, 5, bias=bias),
+        lambda bias: MultiHeadAttention(0, 4, num_heads=2, bias=bias),
+        lambda bias: LinearCrossEntropyLoss(3, 4, bias=bias),
+    ):
+        for bias in (1, 0, 0.5, np.int64(1)):
+            with pytest.raises(TypeError, match="bias is .*\n  expected True or False"):
+                make(bias)
     with pytest.raises(ValueError, match="(?s)'swoosh'.*gelu.*relu, sigmoid, .*tanh"):
         DenseBlock(3, 5, activation="swoosh")
 

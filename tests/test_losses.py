@@ -65,18 +65,22 @@ CASES = {
         -(np.log(softmax(X)) * (softmax(Z) + 0.2) / 2).sum(axis=1),
     ),
     "SigmoidLoss": (layers.SigmoidLoss, (X, YES), binary(X, YES)),
-    "FocalLoss": (lambda: layers.FocalLoss(0, 0.5), (X, YES), binary(X, YES) / 2),
-    "HuberLoss": (lambda: layers.HuberLoss(0.5), (X, Z), huber(X, Z, 0.5)),
-    "ContrastiveLoss": (lambda: layers.ContrastiveLoss(3), (X, Z, PAIRS), pairs(X, Z, PAIRS)),
+    "FocalLoss": (lambda: layers.FocalLoss(gamma=0, alpha=0.5), (X, YES), binary(X, YES) / 2),
+    "HuberLoss": (lambda: layers.HuberLoss(rho=0.5), (X, Z), huber(X, Z, 0.5)),
+    "ContrastiveLoss": (
+        lambda: layers.ContrastiveLoss(margin=3),
+        (X, Z, PAIRS),
+        pairs(X, Z, PAIRS),
+    ),
     "TripletLoss": (layers.TripletLoss, (X, Z, V), triplets(X, Z, V)),
     "InfoNCELoss": (layers.InfoNCELoss, (X, Z), info_nce(X, Z)),
     "InfoNCELoss, symmetric": (
-        lambda: layers.InfoNCELoss(0.5, symmetric=True),
+        lambda: layers.InfoNCELoss(temperature=0.5, symmetric=True),
         (X, Z),
         (info_nce(X, Z, 0.5) + info_nce(Z, X, 0.5)) / 2,
     ),
     "InfoNCELoss, not normalized": (
-        lambda: layers.InfoNCELoss(1.0, normalize=False),
+        lambda: layers.InfoNCELoss(temperature=1.0, normalize=False),
         (X, Z),
         -np.log(np.diag(softmax(X @ Z.T))),
     ),
@@ -140,7 +144,7 @@ def test_ctc_is_gluons():
     expected = gluon.loss.CTCLoss()(*values, *lengths).asnumpy()
     np.testing.assert_array_equal(layers.CTCLoss()(*values, *lengths).asnumpy(), expected)
     turned = nd.array(np.swapaxes(TIME, 0, 1)), nd.array(SEQUENCES.T)
-    found = layers.CTCLoss("TNC", "TN", weight=2.0)(*turned, *lengths).asnumpy()
+    found = layers.CTCLoss(layout="TNC", label_layout="TN", weight=2.0)(*turned, *lengths).asnumpy()
     np.testing.assert_allclose(found, 2 * expected, rtol=1e-6)
     # With blank first every class is one more, and so is what stands behind the end.
     moved = nd.array(np.roll(TIME, 1, axis=2)), nd.array(SEQUENCES + 1)
@@ -211,10 +215,10 @@ def test_more_axes():
         (lambda: layers.SoftmaxLoss(z_loss=-1), "z_loss is -1"),
         (lambda: layers.FocalLoss(gamma=-1), "FocalLoss: gamma is -1\n  expected a number from 0"),
         (lambda: layers.FocalLoss(alpha=2), "alpha is 2\n  expected a number from 0 to 1"),
-        (lambda: layers.ContrastiveLoss(-1), "ContrastiveLoss: margin is -1"),
+        (lambda: layers.ContrastiveLoss(margin=-1), "ContrastiveLoss: margin is -1"),
         (lambda: layers.TripletLoss(margin=None), "TripletLoss: margin is None"),
-        (lambda: layers.HuberLoss(0), "rho is 0"),
-        (lambda: layers.InfoNCELoss(0), "temperature is 0"),
+        (lambda: layers.HuberLoss(rho=0), "rho is 0"),
+        (lambda: layers.InfoNCELoss(temperature=0), "temperature is 0"),
         (lambda: layers.CTCLoss(blank="none"), "blank is 'none'"),
     ],
 )

@@ -11,8 +11,8 @@ from layers.engine import autograd, gluon, mx, nd
 IMAGE = (1, 8, 8)
 SMALL = {
     "mlp": lambda **more: nets.mlp(64, (16, 16, 8), **more),
-    "mixer": lambda **more: nets.mixer(IMAGE, patch=4, units=8, **more),
-    "vit": lambda **more: nets.vit(IMAGE, patch=4, units=8, **more),
+    "mixer": lambda **more: nets.mixer(IMAGE, patch=4, hidden_channels=8, **more),
+    "vit": lambda **more: nets.vit(IMAGE, patch=4, hidden_channels=8, **more),
 }
 
 
@@ -56,12 +56,12 @@ def test_mlp_learns_the_digits():
 
 @pytest.mark.slow
 def test_vit_learns_the_digits():
-    assert accuracy(nets.vit(IMAGE, units=32, dropout=0.05), 8, 0.01) > 0.88
+    assert accuracy(nets.vit(IMAGE, hidden_channels=32, dropout=0.05), 8, 0.01) > 0.88
 
 
 @pytest.mark.slow
 def test_mixer_learns_the_digits():
-    assert accuracy(nets.mixer(IMAGE, units=32, dropout=0.05), 4, 0.01) > 0.88
+    assert accuracy(nets.mixer(IMAGE, hidden_channels=32, dropout=0.05), 4, 0.01) > 0.88
 
 
 @pytest.mark.slow
@@ -130,7 +130,9 @@ def test_images_are_flat_or_not(name):
 def detector():
     """A small detector with two feature maps, and two images of two scenes."""
     mx.random.seed(3)
-    net = nets.ssd_lite((3, 24, 16), 4, units=4, sizes=((0.2, 0.3), (0.5,)), ratios=(1, 2))
+    net = nets.ssd_lite(
+        (3, 24, 16), 4, hidden_channels=4, sizes=((0.2, 0.3), (0.5,)), ratios=(1, 2)
+    )
     net.initialize()
     return net, nd.array(np.random.RandomState(0).rand(2, 3, 24, 16))
 
@@ -223,14 +225,14 @@ def test_mistakes():
     for activation in (nd.relu, gluon.nn.PReLU()):  # a Block would be one for all hidden layers
         with pytest.raises(ValueError, match="(?s)activation is .*\n  expected one of .*gelu"):
             nets.mlp(6, activation=activation)
-    with pytest.raises(ValueError, match=r"hidden\[1\] is 0\n  expected a whole number"):
+    with pytest.raises(ValueError, match=r"hidden_channels\[1\] is 0\n  expected a whole number"):
         nets.mlp(6, (5, 0))
     with pytest.raises(ValueError, match="dropout is 1.0\n  expected a number from 0"):
         nets.vit(IMAGE, dropout=1.0)
     with pytest.raises(ValueError, match=r"the image is \(1, 8, 8\), patch is 3\n  expected a pat"):
         nets.mixer(IMAGE, patch=3)
-    with pytest.raises(ValueError, match="units is 64, heads is 3"):
-        nets.vit(IMAGE, heads=3)
+    with pytest.raises(ValueError, match="channels is 64, num_heads is 3"):
+        nets.vit(IMAGE, num_heads=3)
     with pytest.raises(ValueError, match="depth is 0"):
         nets.vit(IMAGE, depth=0)
 
@@ -238,18 +240,24 @@ def test_mistakes():
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: nets.mlp(20, 64), r"mlp: hidden is 64\n  expected .*, such as \(64,\) for one l"),
-        (lambda: nets.mlp(20, "64"), "mlp: hidden is '64'\n  expected a sequence"),
+        (
+            lambda: nets.mlp(20, 64),
+            r"mlp: hidden_channels is 64\n  expected .*, such as \(64,\) for one l",
+        ),
+        (lambda: nets.mlp(20, "64"), "mlp: hidden_channels is '64'\n  expected a sequence"),
         (
             lambda: nets.mlp(20, (3.5,)),
-            r"mlp: hidden\[0\] is 3.5\n  expected a whole number from 1",
+            r"mlp: hidden_channels\[0\] is 3.5\n  expected a whole number from 1",
         ),
-        (lambda: nets.mlp(-1, (3,)), "mlp: inputs is -1\n  expected a whole number from 0"),
-        (lambda: nets.mlp(4, (3,), "2"), "mlp: outputs is '2'\n  expected a whole number from 1"),
+        (lambda: nets.mlp(-1, (3,)), "mlp: in_channels is -1\n  expected a whole number from 0"),
+        (lambda: nets.mlp(4, (3,), "2"), "mlp: channels is '2'\n  expected a whole number from 1"),
         (lambda: nets.mlp(4, (3,), dropout="a"), "mlp: dropout is 'a'\n  expected a number from 0"),
         (lambda: nets.vit(8), "Patches: image is 8\n  expected the channels, height and width"),
         (lambda: nets.mixer((8, 8)), r"Patches: image is \(8, 8\)\n  expected the channels, heig"),
-        (lambda: nets.vit(IMAGE, heads="4"), "vit: heads is '4'\n  expected a whole number from 1"),
+        (
+            lambda: nets.vit(IMAGE, num_heads="4"),
+            "vit: num_heads is '4'\n  expected a whole number from 1",
+        ),
     ],
 )
 def test_sizes_that_are_none(make, message):
@@ -268,7 +276,7 @@ def test_images_of_another_size_are_refused():
 
 @pytest.mark.engine("torch")  # in a graph, MXNet's process crashes
 def test_images_of_another_size_are_refused_in_a_graph():
-    net = nets.vit((1, 8, 8), patch=4, units=8, depth=1)
+    net = nets.vit((1, 8, 8), patch=4, hidden_channels=8, depth=1)
     net.initialize()
     net.hybridize()
     with pytest.raises(ValueError, match="16"):

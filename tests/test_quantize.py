@@ -84,7 +84,7 @@ def test_bits_that_cannot_be(bits, signed):
         ValueError,
         match=f"{bits} bits, {kind}\n  expected a whole number from {2 if signed else 1}",
     ):
-        LSQBlock(bits, signed)
+        LSQBlock(bits=bits, signed=signed)
     if signed:
         with pytest.raises(ValueError, match=f"{bits} bits, signed"):
             DenseBlock(3, 5, quantize=bits)
@@ -133,7 +133,7 @@ def test_a_parent_that_is_hybridized_before_its_first_call():
 
 
 def test_the_scale_of_inputs_is_set_by_the_first_call_alone():
-    block, x = LSQBlock(4, signed=False), nd.array([[0.5, 1.5], [0.0, 2.0]])
+    block, x = LSQBlock(bits=4, signed=False), nd.array([[0.5, 1.5], [0.0, 2.0]])
     block.initialize()
     y = block(x)
     s = 2 * 1 / sqrt(15)
@@ -141,7 +141,7 @@ def test_the_scale_of_inputs_is_set_by_the_first_call_alone():
     np.testing.assert_allclose(y.asnumpy(), s * np.round(x.asnumpy() / s), rtol=1e-6)
     block(10 * x).wait_to_read()
     np.testing.assert_allclose(block.scale.data().asnumpy(), [s], rtol=1e-6)
-    other = LSQBlock(4)
+    other = LSQBlock(bits=4)
     other.initialize()
     other(nd.zeros((2, 2))).wait_to_read()
     assert other.scale.data().asnumpy().tolist() == [1]
@@ -200,7 +200,7 @@ def test_pickled_before_its_first_call():
 @pytest.mark.parametrize("options", each("eager"))
 def test_graphs_are_as_eager_calls(options, caplog):
     net = gluon.nn.HybridSequential()
-    net.add(DenseBlock(6, 8, activation="relu", quantize=8), LSQBlock(4, signed=False))
+    net.add(DenseBlock(6, 8, activation="relu", quantize=8), LSQBlock(bits=4, signed=False))
     net.add(DenseBlock(0, 5, quantize=4, quantize_inputs="unsigned"))
     net.initialize(mx.init.Normal(0.5))
     x = nd.array(np.random.RandomState(0).randn(7, 6))
@@ -221,7 +221,7 @@ def test_graphs_are_as_eager_calls(options, caplog):
 
 def test_repr():
     assert repr(DenseBlock(0, 5, quantize=8)) == "DenseBlock(None -> 5, 8 bits)"
-    assert repr(LSQBlock(4)) == "LSQBlock(bits=4, signed=True)"
+    assert repr(LSQBlock(bits=4)) == "LSQBlock(bits=4, signed=True)"
 
 
 @pytest.fixture(scope="module")

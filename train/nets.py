@@ -19,6 +19,9 @@ from .summary import Summary, summarize
 
 __all__ = ["Images", "initialize", "net_of", "try_out"]
 
+# The options of nets whose names are not those of arguments.
+ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
+
 
 def net_of(options: Namespace, data: Data):
     """The network of ``--net``, of features that are scaled already.
@@ -40,7 +43,7 @@ def net_of(options: Namespace, data: Data):
         return of_images(made_by_gluoncv(options, image_shape(data.shape), outputs), data.shape)
     if name not in known:
         return made_by_user(name, data)
-    settings = {option: getattr(options, option) for option in known[name]}
+    settings = {ARGUMENTS.get(option, option): getattr(options, option) for option in known[name]}
     image = image_shape(data.shape)
     if name != "mlp" and image is None:
         raise Refused(
@@ -49,7 +52,7 @@ def net_of(options: Namespace, data: Data):
         )
     try:
         if name == "mlp":
-            return nets.mlp(data.features, settings.pop("hidden"), outputs, **settings)
+            return nets.mlp(data.features, settings.pop("hidden_channels"), outputs, **settings)
         return of_images(getattr(nets, name)(image, outputs, **settings), data.shape)
     except (ValueError, TypeError) as error:
         reason = one_line(error).removeprefix(f"{name}: ")

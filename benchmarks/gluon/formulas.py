@@ -187,7 +187,7 @@ def rematerialized(shape):
 LAYERS = {  # what is no operator of its own, for a shape; the last inputs are its parameters
     "gelu": lambda shape: GELUBlock(),
     "mish": lambda shape: MishBlock(),
-    "multi_head_attention": lambda shape: MultiHeadAttention(shape[-1], HEADS, bias=False),
+    "multi_head_attention": lambda shape: MultiHeadAttention(0, shape[-1], num_heads=HEADS, bias=False),
     "remat": rematerialized,
 }
 

@@ -43,7 +43,7 @@ class Block(gluon.HybridBlock):
         super().__init__()
         with self.name_scope():
             if parts == "blocks":
-                self.attention = MultiHeadAttention(units, heads, units)
+                self.attention = MultiHeadAttention(units, units, num_heads=heads)
                 self.norm1, self.norm2 = LayerNormBlock(units), LayerNormBlock(units)
                 self.up = DenseBlock(units, 4 * units, activation="gelu")
                 self.down = DenseBlock(4 * units, units)

@@ -61,7 +61,9 @@ LAYERS = {
         (lambda: layers.DenseBlock(0, 5, quantize=8), (4, 3)),
         (lambda: layers.DenseBlock(3, 5, quantize=4, quantize_inputs=True), (4, 3)),
     ],
-    "EmbeddingBag": [(lambda: layers.EmbeddingBag(5, 3, "mean"), np.array([[0, 2, 2], [4, 1, 0]]))],
+    "EmbeddingBag": [
+        (lambda: layers.EmbeddingBag(5, 3, mode="mean"), np.array([[0, 2, 2], [4, 1, 0]]))
+    ],
     "FocalLoss": [(layers.FocalLoss, (4, 5), YES)],
     "GELUBlock": [
         (layers.GELUBlock, (4, 3)),
@@ -69,19 +71,19 @@ LAYERS = {
     ],
     "GeGLU": [(lambda: layers.GeGLU(3, 4, 3, bias=True, approximate=True), (2, 1, 3))],
     "GradientClipBlock": [(lambda: layers.GradientClipBlock(value=0.5), (4, 3))],
-    "GradientReversalBlock": [(lambda: layers.GradientReversalBlock(0.5), (4, 3))],
-    "GradientScaleBlock": [(lambda: layers.GradientScaleBlock(0.5), (4, 3))],
-    "GroupNormBlock": [(lambda: layers.GroupNormBlock(2), (2, 4, 3))],
+    "GradientReversalBlock": [(lambda: layers.GradientReversalBlock(scale=0.5), (4, 3))],
+    "GradientScaleBlock": [(lambda: layers.GradientScaleBlock(scale=0.5), (4, 3))],
+    "GroupNormBlock": [(lambda: layers.GroupNormBlock(num_groups=2), (2, 4, 3))],
     "HardSwishBlock": [(layers.HardSwishBlock, (4, 3))],
     "HuberLoss": [(layers.HuberLoss, (4, 3), (4, 3))],
-    "InfoNCELoss": [(lambda: layers.InfoNCELoss(0.5, symmetric=True), (4, 3), (4, 3))],
-    "LSQBlock": [(lambda: layers.LSQBlock(4), (4, 3))],
+    "InfoNCELoss": [(lambda: layers.InfoNCELoss(temperature=0.5, symmetric=True), (4, 3), (4, 3))],
+    "LSQBlock": [(lambda: layers.LSQBlock(bits=4), (4, 3))],
     "LayerNormBlock": [(layers.LayerNormBlock, (4, 3))],
     "LinearCrossEntropyLoss": [(lambda: layers.LinearCrossEntropyLoss(3, 5), (4, 3), LABEL)],
     "MishBlock": [(layers.MishBlock, (4, 3))],
     "MultiHeadAttention": [
-        (lambda: layers.MultiHeadAttention(4, 2, causal=True), (2, 3, 5)),
-        (lambda: layers.MultiHeadAttention(4, 2, bias=False), (2, 3, 5), (2, 4, 6)),
+        (lambda: layers.MultiHeadAttention(0, 4, num_heads=2, causal=True), (2, 3, 5)),
+        (lambda: layers.MultiHeadAttention(0, 4, num_heads=2, bias=False), (2, 3, 5), (2, 4, 6)),
     ],
     "OperatorBlock": [(lambda: layers.OperatorBlock(ops.dense, params=["b"]), (4, 3), (5, 3))],
     "RMSNormBlock": [(layers.RMSNormBlock, (4, 3))],
@@ -98,8 +100,8 @@ LAYERS = {
     "SparsemaxBlock": [(layers.SparsemaxBlock, (4, 5))],
     "StraightRoundBlock": [(layers.StraightRoundBlock, (4, 3))],
     "StraightSignBlock": [(layers.StraightSignBlock, (4, 3))],
-    "SwiGLU": [(lambda: layers.SwiGLU(3, 4, 5), (4, 3))],
-    "SwishBlock": [(layers.SwishBlock, (4, 3)), (lambda: layers.SwishBlock(1.5), (4, 3))],
+    "SwiGLU": [(lambda: layers.SwiGLU(3, 4, 5, bias=False), (4, 3))],
+    "SwishBlock": [(layers.SwishBlock, (4, 3)), (lambda: layers.SwishBlock(beta=1.5), (4, 3))],
     "TripletLoss": [(layers.TripletLoss, (4, 3), (4, 3), (4, 3))],
 }
 
@@ -150,4 +152,4 @@ def test_each_has_a_case():
 
 @pytest.mark.engine("torch")  # MXNet computes the gelu of float64 in float32
 def test_exact_geglu():
-    check_layer(layers.GeGLU(3, 4, 5), (4, 3), compiled=False).raise_on_failure()
+    check_layer(layers.GeGLU(3, 4, 5, bias=False), (4, 3), compiled=False).raise_on_failure()

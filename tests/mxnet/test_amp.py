@@ -572,8 +572,10 @@ OWN = """
 
     net = gluon.nn.HybridSequential()
     norm = layers.LayerNormBlock()
-    net.add(layers.DenseBlock(0, 8, activation="relu"), norm, layers.MultiHeadAttention(8, 2))
-    net.add(layers.GradientScaleBlock(0.5), layers.SwiGLU(8, 6, 8), layers.LSQBlock())
+    attention = layers.MultiHeadAttention(0, 8, num_heads=2)
+    net.add(layers.DenseBlock(0, 8, activation="relu"), norm, attention)
+    net.add(layers.GradientScaleBlock(scale=0.5), layers.SwiGLU(8, 6, 8, bias=False))
+    net.add(layers.LSQBlock())
     net.add(layers.DenseBlock(8, 4, quantize=8))
     net.initialize(mx.init.Xavier())
     loss, x = layers.LinearCrossEntropyLoss(4, 5), nd.random.normal(shape=(2, 3, 8))

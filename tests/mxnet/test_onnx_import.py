@@ -347,8 +347,8 @@ NETS = {
     "mlp": lambda: nets.mlp(16, (5,), 3, activation="gelu", norm="batch"),
     "gated mlp": lambda: nets.mlp(16, (5,), 3, activation="geglu", norm="rms", residual=True),
     "sparse": sparse,
-    "mixer": lambda: nets.mixer((1, 4, 4), 3, units=8, depth=1),
-    "vit": lambda: nets.vit((1, 4, 4), 3, units=8, heads=2, depth=1),
+    "mixer": lambda: nets.mixer((1, 4, 4), 3, hidden_channels=8, depth=1),
+    "vit": lambda: nets.vit((1, 4, 4), 3, hidden_channels=8, num_heads=2, depth=1),
 }
 AT_ONCE = [("vit", True), ("gated mlp", True)]  # the others take seconds each, too: make test-all
 

@@ -275,8 +275,11 @@ def by_hand(block, x, memory, allowed=None):
 def test_multi_head_attention(options):
     random = np.random.RandomState(3)
     x, memory = random.randn(2, 5, 6), random.randn(2, 4, 3)
-    itself, cross = started(MultiHeadAttention(8, 2)), started(MultiHeadAttention(8, 4))
-    masked, lengths = started(MultiHeadAttention(8, 4)), nd.array([5, 2])
+    itself, cross = (
+        started(MultiHeadAttention(0, 8, num_heads=2)),
+        started(MultiHeadAttention(0, 8, num_heads=4)),
+    )
+    masked, lengths = started(MultiHeadAttention(0, 8, num_heads=4)), nd.array([5, 2])
     for block in (itself, cross, masked):
         for layer in (block.query, block.key, block.value, block.out):
             layer.bias.set_data(nd.array(random.randn(8)))
@@ -291,7 +294,7 @@ def test_multi_head_attention(options):
 
 
 def test_causal_attention_does_not_see_what_follows():
-    block = started(MultiHeadAttention(8, 2, 8, causal=True))
+    block = started(MultiHeadAttention(8, 8, num_heads=2, causal=True))
     x = np.random.RandomState(3).randn(2, 5, 8)
     first = block(nd.array(x)).asnumpy()
     x[:, 3:] += 1
@@ -313,7 +316,7 @@ def test_causal_attention_does_not_see_what_follows():
 )
 def test_inputs_of_other_shapes(shapes, told, way):
     net = gluon.nn.HybridSequential() if len(shapes) == 1 and way == "eager" else None
-    block = started(MultiHeadAttention(8, 2))
+    block = started(MultiHeadAttention(0, 8, num_heads=2))
     if way == "plain":
         block.hybridize()
     if net is not None:  # the check is there where a net calls the block, too
@@ -323,23 +326,25 @@ def test_inputs_of_other_shapes(shapes, told, way):
 
 
 def test_names_repr_and_mistakes():
-    block = MultiHeadAttention(8, 2, 6, prefix="m_")
+    block = MultiHeadAttention(6, 8, num_heads=2, prefix="m_")
     names = [f"m_{n}_{p}" for n in ("query", "key", "value", "out") for p in ("weight", "bias")]
     assert list(block.collect_params()) == names
     assert repr(block) == "MultiHeadAttention(6 -> 8, 2 heads)"
     assert repr(ScaledDotProductAttention()) == "ScaledDotProductAttention()"
-    assert repr(ScaledDotProductAttention(True, 0.5)) == (
+    assert repr(ScaledDotProductAttention(causal=True, scale=0.5)) == (
         "ScaledDotProductAttention(causal=True, scale=0.5)"
     )
-    with pytest.raises(ValueError, match="units is 8, heads is 3\n  expected units that are a"):
-        MultiHeadAttention(8, 3)
+    with pytest.raises(
+        ValueError, match="channels is 8, num_heads is 3\n  expected channels that are a"
+    ):
+        MultiHeadAttention(0, 8, num_heads=3)
     assert isinstance(block, gluon.HybridBlock)
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_inputs_by_name(hybridize):
     x, lengths = nd.array(np.random.RandomState(3).randn(2, 5, 8)), nd.array([5, 2])
-    block, plain_block = started(MultiHeadAttention(8, 2)), ScaledDotProductAttention()
+    block, plain_block = started(MultiHeadAttention(0, 8, num_heads=2)), ScaledDotProductAttention()
     for each_block in (block, plain_block):
         each_block.hybridize(hybridize)
     expected = block(x, x, lengths).asnumpy()
@@ -353,14 +358,14 @@ def test_inputs_by_name(hybridize):
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_mask_without_a_memory(hybridize):
     x, lengths = nd.array(np.random.RandomState(3).randn(2, 5, 8)), nd.array([5, 2])
-    block = started(MultiHeadAttention(8, 2))
+    block = started(MultiHeadAttention(0, 8, num_heads=2))
     expected = block(x, x, lengths).asnumpy()
     block.hybridize(hybridize)
     np.testing.assert_allclose(block(x, mask=lengths).asnumpy(), expected, rtol=1e-5)
 
 
 def test_inputs_that_there_are_not():
-    block, x = started(MultiHeadAttention(8, 2)), nd.ones((2, 5, 8))
+    block, x = started(MultiHeadAttention(0, 8, num_heads=2)), nd.ones((2, 5, 8))
     with pytest.raises(
         TypeError,
         match="Attention: it has no input '(query|key|value)'\n  expected "
@@ -385,7 +390,7 @@ def test_shapes_of_values_that_are_not_known():
 @pytest.mark.parametrize("length", [9, -1, 2.5])
 def test_lengths_that_no_keys_have(length, hybridize):
     x, lengths = nd.random.normal(shape=(2, 3, 8)), nd.array([3, length])
-    single, several = ScaledDotProductAttention(), started(MultiHeadAttention(8, 2))
+    single, several = ScaledDotProductAttention(), started(MultiHeadAttention(0, 8, num_heads=2))
     for block, given in (single, [x.expand_dims(1)] * 3), (several, [x, x]):
         block.hybridize(hybridize)
         block(*given, nd.array([3, 0]))

@@ -430,12 +430,12 @@ def test_a_sparse_gradient_makes_no_array_of_the_size_of_the_table():
 
 
 def test_names_repr_and_mistakes():
-    block = EmbeddingBag(7, 4, "mean", prefix="bag_")
+    block = EmbeddingBag(7, 4, mode="mean", prefix="bag_")
     assert list(block.collect_params()) == ["bag_weight"]
     assert repr(block) == "EmbeddingBag(7 -> 4, mean)"
     block.initialize(mx.init.One())
     assert block(nd.array([[1, 2]])).asnumpy().tolist() == [[1, 1, 1, 1]]
     with pytest.raises(ValueError, match="mode is 'max'\n  expected 'sum' or 'mean'"):
-        EmbeddingBag(7, 4, "max")
+        EmbeddingBag(7, 4, mode="max")
     with pytest.raises(ValueError, match="input_dim is 0"):
         EmbeddingBag(0, 4)

@@ -191,7 +191,9 @@ def test_second_derivatives(name, with_kernels):
 BLOCKS = {
     "layer": LayerNormBlock,
     "rms": RMSNormBlock,
-    "group": lambda in_channels=0, **more: GroupNormBlock(2, in_channels, **more),
+    "group": lambda in_channels=0, **more: GroupNormBlock(
+        num_groups=2, in_channels=in_channels, **more
+    ),
 }
 
 
@@ -240,7 +242,7 @@ def test_parameters_have_the_names_of_gluons(name):
 
 def test_epsilon_and_dtype():
     x = nd.array([[1.0, -1.0]])
-    for make in (LayerNormBlock, RMSNormBlock, lambda **more: GroupNormBlock(1, **more)):
+    for make in (LayerNormBlock, RMSNormBlock, lambda **more: GroupNormBlock(num_groups=1, **more)):
         block = make(epsilon=3.0)
         block.initialize()
         np.testing.assert_allclose(block(x).asnumpy(), [[0.5, -0.5]], rtol=1e-6)
@@ -265,21 +267,21 @@ def test_gluons_parameters_are_read(tmp_path):
 def test_repr():
     assert repr(LayerNormBlock()) == "LayerNormBlock(None)"
     assert repr(RMSNormBlock(6)) == "RMSNormBlock(6)"
-    assert repr(GroupNormBlock(2, 6)) == "GroupNormBlock(6 in 2 groups)"
+    assert repr(GroupNormBlock(in_channels=6, num_groups=2)) == "GroupNormBlock(6 in 2 groups)"
 
 
 def test_groups_that_do_not_divide():
     with pytest.raises(ValueError, match="num_groups is 4, in_channels is 6\n  expected groups of"):
-        GroupNormBlock(4, 6)
+        GroupNormBlock(in_channels=6, num_groups=4)
     with pytest.raises(ValueError, match="num_groups is 0"):
-        GroupNormBlock(0)
+        GroupNormBlock(num_groups=0)
 
 
 @pytest.mark.engine("torch")  # MXNet tells of it at a later call
 def test_groups_that_do_not_divide_the_channels_of_x():
     with pytest.raises(ValueError, match=r"x is \(2, 3, 4\), groups is 2\n  expected x \(n, c"):
         two_groups(*[nd.ones(s) for s in ((2, 3, 4), (3,), (3,))])
-    block = GroupNormBlock(2)
+    block = GroupNormBlock(num_groups=2)
     block.initialize()
     with pytest.raises(ValueError, match=r"x is \(2, 3, 4\), groups is 2"):
         block(nd.ones((2, 3, 4)))

@@ -117,7 +117,7 @@ def test_a_block(options, caplog):
 
 
 def test_repr():
-    assert repr(RotaryBlock(3)) == "RotaryBlock(offset=3, base=10000.0)"
+    assert repr(RotaryBlock(offset=3)) == "RotaryBlock(offset=3, base=10000.0)"
 
 
 @pytest.mark.engine("torch")  # MXNet tells of it at a later call

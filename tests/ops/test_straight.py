@@ -127,8 +127,10 @@ def test_limits_of_the_operator():
 @pytest.mark.parametrize("options", each("eager"))
 def test_blocks_in_a_graph(options, caplog):
     net = gluon.nn.HybridSequential()
-    net.add(GradientScaleBlock(0.5), StraightRoundBlock(), GradientClipBlock(value=0.75, norm=9))
-    net.add(StraightSignBlock(), GradientReversalBlock(2.0))
+    net.add(
+        GradientScaleBlock(scale=0.5), StraightRoundBlock(), GradientClipBlock(value=0.75, norm=9)
+    )
+    net.add(StraightSignBlock(), GradientReversalBlock(scale=2.0))
     net.initialize()
     x, dy = nd.array([[-0.4, 0.6, 1.8]]), nd.array([[0.25, 1.0, 1.0]])
     expected = [[1, 1, 1]], [[-0.25, -0.375, 0]]  # round gives -0, 1, 2

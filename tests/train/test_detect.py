@@ -373,7 +373,8 @@ def test_mistakes(options, message, engine, tmp_path, capsys):
 def test_a_net_of_ones_own(tmp_path, engine, capsys):
     (tmp_path / "own.py").write_text(
         "from layers import nets\nfrom layers.engine import gluon\n\n"
-        "def build(shape, classes):\n    return nets.ssd_lite(shape, classes, units=4)\n\n"
+        "def build(shape, classes):\n"
+        "    return nets.ssd_lite(shape, classes, hidden_channels=4)\n\n"
         "def flat(shape, classes):\n    return gluon.nn.Dense(classes)\n\n"
         "class Scores(gluon.HybridBlock):\n    def __init__(self, net):\n"
         "        super().__init__()\n        self.net = net\n\n"
@@ -410,7 +411,7 @@ def test_it_learns_a_few_scenes_by_heart():
     """The loss of four scenes goes down to a tenth: net, targets and loss fit together."""
     mx.random.seed(0)
     data = scenes(4)
-    net, loss = nets.ssd_lite((3, SIDE, SIDE), 13, units=8), MultiBoxLoss()
+    net, loss = nets.ssd_lite((3, SIDE, SIDE), 13, hidden_channels=8), MultiBoxLoss()
     net.initialize()
     x, y = nd.array(data.x.transpose(0, 3, 1, 2) / 255.0), nd.array(data.y)
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})

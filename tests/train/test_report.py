@@ -201,7 +201,7 @@ def test_statistics(say, runs, tmp_path):
 
 
 def test_names_of_layers():
-    net = nets.vit((1, 8, 8), 3, patch=4, units=8, depth=2, heads=2)
+    net = nets.vit((1, 8, 8), 3, patch=4, hidden_channels=8, depth=2, num_heads=2)
     net.initialize()
     net(nd.ones((1, 1, 8, 8)))
     found = names_of(net(sym.var("data")))

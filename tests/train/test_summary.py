@@ -43,7 +43,7 @@ def test_flops(layer, x, flops):
 
 
 def test_attention_counts_its_products():
-    found = of(nets.vit((1, 4, 4), 3, units=8, depth=1, heads=2), 2, 16)
+    found = of(nets.vit((1, 4, 4), 3, hidden_channels=8, depth=1, num_heads=2), 2, 16)
     attention = next(row for row in found.layers if row.kind == "MultiHeadAttention")
     assert attention.flops == 4 * (2 * 4 * 8 * 8) + 4 * 4 * 4 * 8
     assert found.flops == sum(row.flops for row in found.layers)
@@ -65,7 +65,7 @@ def test_a_layer_that_is_called_twice():
 
 
 def test_large_networks_are_shown_by_their_own_list():
-    found = of(nets.vit((1, 4, 4), 3, units=8, depth=9, heads=2), 2, 16)
+    found = of(nets.vit((1, 4, 4), 3, hidden_channels=8, depth=9, num_heads=2), 2, 16)
     assert [row.kind for row in found.layers].count("Residual") == 18
     assert found.flops == sum(row.flops for row in found.layers)
 

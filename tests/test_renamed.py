@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import layers
-from layers import nets
+from layers import nets, ops
 from layers._renamed import formerly
-from layers.engine import gluon
+from layers.engine import gluon, mx, nd
 
 FORMER = {
     "DenseBlock(3, 5, False, 'relu')": "DenseBlock(3, 5, False, activation='relu')",
@@ -163,3 +163,36 @@ def test_one_word_and_one_default():
             options = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
             first = ["weight"] if it is layers.CTCLoss else ["weight", "batch_axis"]
             assert options[: len(first)] == first, it
+
+
+def test_softmax_is_softmax_output():
+    with pytest.warns(DeprecationWarning, match=r"ops.softmax is .*\n  write layers.ops.softmax_o"):
+        found = ops.softmax
+    assert found is ops.softmax_output and "softmax" not in ops.__all__
+    assert found.name == "layers.softmax_output"
+    with pytest.warns(DeprecationWarning) as caught:
+        from layers.ops import softmax
+    assert softmax is found and {each.filename for each in caught} == {__file__}
+
+
+def test_a_graph_of_before_has_layers_softmax(tmp_path):
+    """The name stays registered: files outlive releases."""
+    x, label = mx.sym.Variable("x"), mx.sym.Variable("label")
+    mx.sym.Custom(x, label, op_type="layers.softmax_output", name="y").save(str(tmp_path / "now"))
+    text = (tmp_path / "now").read_text()
+    assert text.count("layers.softmax_output") == 1
+    (tmp_path / "before").write_text(text.replace("layers.softmax_output", "layers.softmax"))
+    results = []
+    for file in ("before", "now"):
+        inputs = {
+            "x": nd.array([[1.0, 2.0, 4.0], [0.0, 1.0, -1.0]]),
+            "label": nd.array([2, 0]),
+        }
+        gradient = nd.zeros((2, 3))
+        bound = mx.sym.load(str(tmp_path / file)).bind(mx.cpu(), inputs, {"x": gradient})
+        y = bound.forward(is_train=True)[0].asnumpy()
+        bound.backward()
+        results.append((y, gradient.asnumpy()))
+    for before, now in zip(*results):
+        np.testing.assert_array_equal(before, now)
+    assert np.abs(results[0][1]).sum() > 0

@@ -187,7 +187,9 @@ def rematerialized(shape):
 LAYERS = {  # what is no operator of its own, for a shape; the last inputs are its parameters
     "gelu": lambda shape: GELUBlock(),
     "mish": lambda shape: MishBlock(),
-    "multi_head_attention": lambda shape: MultiHeadAttention(0, shape[-1], num_heads=HEADS, bias=False),
+    "multi_head_attention": lambda shape: MultiHeadAttention(
+        0, shape[-1], num_heads=HEADS, bias=False
+    ),
     "remat": rematerialized,
 }
 
@@ -212,7 +214,8 @@ def compiled(function) -> gluon.nn.HybridLambda:
 def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> Entry:
     """`variant` is 'ours', 'compiled' or 'plain'."""
     arrays = [nd.array(a, ctx=place(device)) for a in formula_inputs(operator, shape)]
-    name = {"attention": "scaled_dot_product_attention"}.get(operator, operator)
+    full = {"attention": "scaled_dot_product_attention", "softmax": "softmax_output"}
+    name = full.get(operator, operator)
     if variant == "plain":
         function = PLAIN[operator]
     elif operator in LAYERS:

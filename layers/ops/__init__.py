@@ -3,12 +3,13 @@
 Labels of classes and ids of rows are whole numbers from 0, of any dtype. With PyTorch on a CPU
 others are an IndexError, eagerly and in a graph: the function that looks them up refuses them. They
 are those of the nearest class or row where nothing is refused: on Apache MXNet, and on a GPU, which
-would have to wait. In compiled code labels are not refused either, and ids are. `layers.softmax`
+would have to wait. In compiled code labels are not refused either, and ids are. `softmax_output`
 takes a label of no class as SoftmaxOutput does: its gradient is then y. Blocks such as
 `layers.SoftmaxLoss` look at their inputs themselves, on both engines.
 """
 
 from .._errors import did_you_mean
+from .._renamed import deprecate
 from .dense import dense
 from .embedding_bag import embedding_bag
 from .focal import focal
@@ -30,8 +31,8 @@ from .row_numbers import row_numbers
 from .scaled_dot_product_attention import scaled_dot_product_attention
 from .sigmoid import sigmoid
 from .sigmoid_cross_entropy import sigmoid_cross_entropy
-from .softmax import softmax
 from .softmax_cross_entropy import softmax_cross_entropy
+from .softmax_output import softmax_output
 from .softplus import softplus
 from .sparsemax import sparsemax
 from .straight_round import straight_round
@@ -79,8 +80,8 @@ __all__ = [
     "scaled_dot_product_attention",
     "sigmoid",
     "sigmoid_cross_entropy",
-    "softmax",
     "softmax_cross_entropy",
+    "softmax_output",
     "softplus",
     "sparsemax",
     "straight_round",
@@ -92,6 +93,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "softmax":
+        deprecate("layers.ops.softmax is deprecated\n  write layers.ops.softmax_output")
+        return softmax_output
     hint = did_you_mean(name, () if name.startswith("_") else __all__)
     message = f"module {__name__!r} has no attribute {name!r}{hint}"
     raise AttributeError(message, name=name)  # without a name, Python adds its own hint

@@ -5,7 +5,7 @@ import pytest
 
 from layers import kernels
 from layers.engine import autograd, mx, nd
-from layers.ops import dense, relu, sigmoid, softmax, softmax_cross_entropy
+from layers.ops import dense, relu, sigmoid, softmax_cross_entropy, softmax_output
 
 LABEL = np.array([0.0, 2, 1, 2])
 random = np.random.RandomState(0)
@@ -99,7 +99,7 @@ def test_the_slope_of_the_rectifier_at_0():
 def test_softmax_has_the_gradient_of_the_cross_entropy():
     (x,) = arrays([X])
     with autograd.record():
-        y = softmax(x, nd.array(LABEL, dtype="float64"))
+        y = softmax_output(x, nd.array(LABEL, dtype="float64"))
     y.backward()
     np.testing.assert_allclose(y.asnumpy(), probabilities(X), rtol=1e-12)
     expected = numeric(cross_entropy, [X], 0, np.ones(4))
@@ -119,15 +119,19 @@ def test_dtypes(dtype, tolerance):
     np.testing.assert_allclose(y.asnumpy(), logistic(X @ W.T + B), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("op_type", ["layers.dense", "layers.sigmoid", "layers.softmax"])
+@pytest.mark.parametrize("op_type", ["layers.dense", "layers.sigmoid", "layers.softmax_output"])
 def test_by_name(op_type):
     extra = {
         "layers.dense": [nd.array(W), nd.array(B)],
         "layers.sigmoid": [],
-        "layers.softmax": [nd.array(LABEL)],
+        "layers.softmax_output": [nd.array(LABEL)],
     }[op_type]
     y = mx.nd.Custom(nd.array(X), *extra, op_type=op_type)
-    direct = {"layers.dense": dense, "layers.sigmoid": sigmoid, "layers.softmax": softmax}[op_type]
+    direct = {
+        "layers.dense": dense,
+        "layers.sigmoid": sigmoid,
+        "layers.softmax_output": softmax_output,
+    }[op_type]
     np.testing.assert_allclose(y.asnumpy(), direct(nd.array(X), *extra).asnumpy(), rtol=1e-6)
 
 

@@ -266,7 +266,7 @@ def test_mxnet_takes_the_nearest_class():
 
 
 def test_softmax_without_a_class_is_that_of_mxnet():
-    for operator in (ops.softmax, nd.SoftmaxOutput):
+    for operator in (ops.softmax_output, nd.SoftmaxOutput):
         x = nd.array(Z[:3])
         x.attach_grad()
         with autograd.record():

@@ -5,11 +5,18 @@ from __future__ import annotations
 from ..engine import nd
 from .ways.class_form import operator
 
-__all__ = ["softmax"]
+__all__ = ["softmax_output"]
 
 
-@operator(name="layers.softmax")
-class softmax:
+def formerly_softmax(definition: type) -> type:
+    """Register it as `layers.softmax` too, its name in graphs that older files have; decorator."""
+    operator(definition, name="layers.softmax")
+    return definition
+
+
+@operator(name="layers.softmax_output")
+@formerly_softmax
+class softmax_output:
     """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
 
     It is a loss: it takes no head gradient, and its gradient is that of the sum over the samples,

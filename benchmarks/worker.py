@@ -80,6 +80,8 @@ class Worker:
         self.entries: dict[tuple, Entry] = {}
         if engine in ("torch", "lightning"):
             import_module("torch").set_num_threads(threads)
+        if engine == "torch":
+            self.package.tune()
         gc.disable()
 
     def facts(self) -> dict[str, Any]:

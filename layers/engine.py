@@ -42,6 +42,7 @@ __all__ = [
     "recomputed",
     "step",
     "sym",
+    "tune",
 ]
 
 _PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
@@ -73,8 +74,8 @@ def name() -> str:
 
 @cache
 def _engine() -> Any:
-    # MXNet runs custom operators on worker threads, and waits forever when there is only one.
-    os.environ.setdefault("MXNET_CPU_WORKER_NTHREADS", "2")
+    if name() == "mxnet":  # runs custom operators on threads, and waits forever if there is one
+        os.environ.setdefault("MXNET_CPU_WORKER_NTHREADS", "2")
     try:
         package = import_module(_PACKAGES[name()])
     except ModuleNotFoundError as error:
@@ -133,6 +134,12 @@ def kernels(on: bool) -> AbstractContextManager:
     if name() == "mxnet":  # it has none
         return nullcontext()
     return import_module("layers.mxnet._kernels").kernels(on)
+
+
+def tune() -> None:
+    """Set what makes this engine faster and holds for the whole process; nothing on MXNet."""
+    if name() == "torch":
+        _engine().tune()
 
 
 def compiles() -> bool:

@@ -76,6 +76,7 @@ def start_engine(requested: str | None, libraries: tuple[str, ...]) -> None:
         raise Refused(one_line(error, None)) from error
     if requested and requested != running:
         raise Refused(f"--engine {requested}: this process runs on {running} already")
+    engine.tune()
 
 
 def nothing(_: argparse.Namespace) -> None:

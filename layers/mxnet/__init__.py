@@ -6,7 +6,7 @@ that says so, unchanged.
 
 from typing import TYPE_CHECKING
 
-from . import _malloc, _threads  # before what imports PyTorch
+from . import _threads  # before what imports PyTorch
 from ._old import missing
 from . import (
     attribute,
@@ -52,6 +52,7 @@ from . import numpy_extension as npx
 from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
+from ._malloc import tune
 from ._old.gluoncv import gluoncv
 from ._old.install import install
 from ._own.custom import custom
@@ -139,6 +140,7 @@ __all__ = [
     "use_np",
     "use_np_array",
     "use_np_shape",
+    "tune",
     "util",
     "visualization",
     "viz",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from .._errors import did_you_mean
 from .._programs import command
-from . import install
+from . import install, tune
 
 OPTIONS = ("--help", "--keep-numpy", "-m")
 SHIM = str(Path(__file__).parent / "_old" / "shim")
@@ -71,6 +71,7 @@ def main(arguments: list[str]) -> None:
     if not arguments or arguments == ["-m"]:
         sys.exit(f"{own}: expected a script, or -m and a module")
     sys.excepthook = show_from_the_program_on
+    tune()
     install(numpy=not os.environ.get("LAYERS_KEEP_NUMPY"))
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([SHIM, inherited] if inherited else [SHIM])

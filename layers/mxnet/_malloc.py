@@ -6,7 +6,7 @@ whose arrays have 34 MB and less, takes 200,000 page faults a call then, and 1.4
 where the memory is kept; a training step of two LSTM layers of 200 units, whose arrays have a
 megabyte or two, 1.3 times as long.
 
-Importing this module has glibc put arrays of up to 128 MB in its heap, or 32 MB where it is too old
+`tune` has glibc put arrays of up to 128 MB in its heap, or 32 MB where it is too old
 for more, and keep up to a gigabyte that is free at its end, or an eighth of the machine's memory.
 Larger arrays go back to the system: in a heap they leave holes, and those of a vocabulary of 32,000
 words, of a gigabyte each, would take 1.7 times the memory. What users say in the environment takes
@@ -26,9 +26,17 @@ MOST_KEPT = 2**30
 OF_USERS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
-if platform.libc_ver()[0] == "glibc" and not any(name in os.environ for name in OF_USERS):
-    _memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    _mallopt = ctypes.CDLL(None).mallopt
-    if not _mallopt(M_MMAP_THRESHOLD, LARGEST_IN_HEAP):  # 0 says that it is refused
-        _mallopt(M_MMAP_THRESHOLD, LARGEST_OF_OLD)
-    _mallopt(M_TRIM_THRESHOLD, min(MOST_KEPT, _memory // 8))
+def tune() -> None:
+    """Let the C library keep memory that a step frees, up to a gigabyte, for the next step.
+
+    It holds for the whole process, so importing this package does not do it: programs call it, as
+    ``python -m layers.mxnet`` and ``python -m train`` do. Nothing happens without glibc, and where
+    the environment has MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ or GLIBC_TUNABLES.
+    """
+    if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in OF_USERS):
+        return
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    mallopt = ctypes.CDLL(None).mallopt
+    if not mallopt(M_MMAP_THRESHOLD, LARGEST_IN_HEAP):  # 0 says that it is refused
+        mallopt(M_MMAP_THRESHOLD, LARGEST_OF_OLD)
+    mallopt(M_TRIM_THRESHOLD, min(MOST_KEPT, memory // 8))

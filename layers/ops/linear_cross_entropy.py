@@ -25,8 +25,8 @@ class linear_cross_entropy:
     For x of 8192 x 512 and 32000 classes in float32, a step takes 25 to 50 MB beside inputs and
     gradients where its composition takes 3.1 GB, and as much time on two threads of a CPU; 1.4
     of it on one for x of 1024 x 128 and 8000 classes. Gradients are computed together,
-    and written in place: it has no second derivative. With PyTorch it has a kernel, which takes half
-    of the memory of this formula.
+    and written in place: it has no second derivative. With PyTorch it has a kernel, which takes
+    half of the memory of this formula.
 
     x : (..., k)      w : (m, k)      b : (m,) or left out      y : (...)
     label : (...) class numbers, which `layers.ops` says more of

@@ -88,9 +88,8 @@ def test_autocast(how, starts_switched):
     net.hybridize(**how)
     for is_switched in (starts_switched, not starts_switched, starts_switched):
         for _ in range(3):
-            with torch.autocast("cpu", torch.bfloat16, enabled=is_switched):
-                with autograd.record():
-                    y = net(x)
+            with torch.autocast("cpu", torch.bfloat16, enabled=is_switched), autograd.record():
+                y = net(x)
             y.backward()
             assert (y._tensor.dtype is torch.bfloat16) == is_switched
 

@@ -195,7 +195,7 @@ def test_a_prop_that_says_anything_else_is_refused():
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("pure", [True, False])
 def test_calls_of_functions_say_what_their_operators_say(pure):
-    call = make_class(pure=pure)._adapter.call(mx.cpu(), {})
+    call = make_class(pure=pure)._adapter.call(mx.cpu(), {}, [])
     assert call.pure is pure
 
 

@@ -89,12 +89,16 @@ class Kernel:
         )
 
 
-@cache
 def find(operator) -> Kernel | None:
     """Return the kernel of an operator of `layers.ops`; None where it has none."""
     name = operator.__name__
-    if operator.__module__ != f"layers.ops.{name}" or name not in NAMES:
-        return None
+    is_ours = operator.__module__ == f"layers.ops.{name}" and name in NAMES
+    return _of(operator) if is_ours else None
+
+
+@cache
+def _of(operator) -> Kernel:
+    name = operator.__name__
     return Kernel(getattr(import_module(f"{__name__}.{name}"), name), operator)
 
 

@@ -12,8 +12,8 @@ and `Specialized` has a `Whole` for each kind.
 PyTorch's own means were measured against this, on the step of 784-128-128-10 with a batch of 64
 and two threads: all guards filtered away takes 1.46 of the time in `compiled_step`, 1.69 in a
 compiled forward and backward and 1.45 in inference, with `set_stance(skip_guard_eval_unsafe=True)`
-1.53, 1.78 and 1.57. `aot_compile` takes 1.36 in forward and backward and 0.98 in inference, but
-cannot save a step with an update in it, and a graph whose operators compute in NumPy.
+1.53, 1.78 and 1.57. `aot_compile` cannot save a step with an update in it, nor a graph whose
+operators compute in NumPy.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Whole:
         with graphs_watched() if is_inductors else nullcontext([]) as calls_of_graphs:
             results = self._traced(*tensors, **supplied)
         calls, self._watched = self._watched, None
-        # Code that PyTorch's wrapper runs with autocast off would cast again if it is called itself.
+        # Code that PyTorch's wrapper runs with autocast off would cast again, called by itself.
         if not self._is_guarded and not torch.is_autocast_enabled("cpu"):
             if None not in before:
                 pairs = zip(before, versions(tensors))

@@ -20,6 +20,7 @@ from ... import engine
 from ..._errors import describe_value, note
 from ...engine import mxnet_error
 from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
+from ._validation import parameter_names, validate
 
 __all__ = ["Operator"]
 
@@ -126,7 +127,7 @@ class Operator:
         if backward is not None:
             rules = {n: backward for n in self.inputs if n not in self.states}
         self._set_rules(rules)
-        self._validate()
+        validate(self)
 
     @property
     def custom_order(self) -> tuple[str, ...]:
@@ -165,73 +166,8 @@ class Operator:
         self.rules = {n: _taken_by_position(rule, self.needs[n]) for n, rule in rules.items()}
 
     def _names_needed(self, rule: Callable) -> tuple[str, ...]:
-        names = _parameter_names(rule)
+        names = parameter_names(rule)
         return self.known if names is None else names
-
-    def _validate(self) -> None:
-        if unknown := sorted(set(self.states) - set(self.inputs)):
-            raise mxnet_error(
-                TypeError,
-                f"operator {self.name!r}: the state {unknown[0]!r} is no input of forward\n"
-                f"  expected one of {', '.join(self.inputs)}",
-            )
-        if shared := sorted(set(self.inputs) & set(self.outputs)):
-            raise mxnet_error(
-                TypeError,
-                f"operator {self.name!r}: {shared[0]!r} is an input and an output\n"
-                "  expected different names",
-            )
-        for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
-            if len({*names}) < len(names):
-                raise mxnet_error(
-                    TypeError,
-                    f"operator {self.name!r}: {what} are {', '.join(names)}\n"
-                    "  expected different names",
-                )
-        self._validate_saves()
-        self._validate_surrogate()
-        for input_name, names in self.needs.items():
-            if unknown := [n for n in names if n not in self.known]:
-                raise mxnet_error(
-                    TypeError,
-                    f"operator {self.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
-                    f"  expected one of {', '.join(sorted(self.known))}",
-                )
-
-    def _validate_saves(self) -> None:
-        taken = (*self.inputs, *self.attributes, *self.outputs, *(f"d{n}" for n in self.outputs))
-        for i, name in enumerate(self.saves):
-            if name in (*taken, *self.saves[:i]):
-                raise mxnet_error(
-                    TypeError,
-                    f"operator {self.name!r}: it saves {name!r}, which is a name already\n"
-                    f"  expected a name beside {', '.join(taken)}",
-                )
-            if not any(name in names for names in self.needs.values()):
-                raise mxnet_error(
-                    TypeError,
-                    f"operator {self.name!r}: it saves {name!r}, which no gradient takes\n"
-                    f"  expected {name} among the parameters of a gradient",
-                )
-
-    def _validate_surrogate(self) -> None:
-        given = self.surrogate
-        if given is None or (isinstance(given, str) and given.strip()):
-            return
-        if not callable(given):
-            raise mxnet_error(
-                TypeError,
-                f"operator {self.name!r}: surrogate is {given!r}\n"
-                "  expected a function, or text that says why there is none",
-            )
-        known = (*self.inputs, *self.attributes)
-        names = _parameter_names(given)
-        if unknown := [n for n in names or () if n not in known]:
-            raise mxnet_error(
-                TypeError,
-                f"operator {self.name!r}: surrogate has the parameter {unknown[0]!r}\n"
-                f"  expected one of {', '.join(known)}",
-            )
 
     @cached_property
     def not_kept(self) -> tuple[str, str, str] | None:
@@ -409,7 +345,7 @@ class Operator:
     def ask(self, rule: Callable, known: dict[str, Any]) -> Any:
         """Call `shapes`, `types` or `backward` with those of `known` that are its parameters."""
         if rule not in self._parameters_of:
-            self._parameters_of[rule] = _parameter_names(rule)
+            self._parameters_of[rule] = parameter_names(rule)
         names = self._parameters_of[rule]
         arguments = known if names is None else {n: known[n] for n in names}
         try:
@@ -503,10 +439,3 @@ def _taken_by_position(rule: Callable, names: Sequence[str]) -> Callable:
     if kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}:
         return rule
     return lambda *values: rule(**dict(zip(names, values)))
-
-
-def _parameter_names(rule: Callable) -> tuple[str, ...] | None:
-    """The names of a rule's parameters; None if it takes all values, as ``**known``."""
-    parameters = inspect.signature(rule).parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    return None if takes_any else tuple(parameters)

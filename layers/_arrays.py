@@ -25,6 +25,8 @@ BYTES_PER_ARRAY = 64
 # strides, one storage under many names), ROOM and GROWTH times the file's size.
 ROOM = 1 << 25
 GROWTH = 4
+# The same of a compressed file; numbers like images are seldom packed into a 25th.
+UNPACKED = 32
 
 
 class ArraysError(ValueError):
@@ -36,9 +38,9 @@ class ArraysError(ValueError):
         self.wrong, self.expected = wrong, expected
 
 
-def room_of(size: int) -> int:
+def room_of(size: int, compressed: bool = False) -> int:
     """Return the most bytes that the arrays of a file of `size` bytes may take."""
-    return ROOM + GROWTH * size
+    return ROOM + (UNPACKED if compressed else GROWTH) * size
 
 
 def most_arrays(size: int) -> int:

@@ -29,7 +29,7 @@ from . import Refused, expect_counts
 from .atomic import remove_folder, replacing
 from .loop import Callback, Epoch, Meter, Run
 from .state import NamedArrays
-from .tensors import read_tensors, tensors_as_bytes
+from .tensors import file_content, read_tensors, tensors_as_bytes
 
 __all__ = ["Checkpoint", "checkpoints"]
 
@@ -384,7 +384,7 @@ def read(path: Path) -> Saved:
         raise ValueError(f"{INDEX}: it is that of {name_of(done + (step > 0), step)}")
     for name in FILES[:-1]:
         try:
-            found = fingerprint((path / name).read_bytes())
+            found = fingerprint(file_content(path / name))
         except OSError as error:
             raise ValueError(f"{name}: {error.strerror}") from error
         expected = content["files"][name]
@@ -404,7 +404,7 @@ def read(path: Path) -> Saved:
 
 def read_index(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(file_content(path))
         found = content.pop("sha256")
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}; expected {FORMAT!r}")

@@ -6,16 +6,19 @@ The package safetensors would do as well. A checkpoint is not to depend on one t
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["read_tensors", "tensors_as_bytes"]
+from layers._arrays import validate
+
+__all__ = ["file_content", "read_tensors", "tensors_as_bytes"]
 
 DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2",
@@ -50,15 +53,27 @@ def tensors_as_bytes(
     return b"".join([SIZE.pack(len(text)), text, *pieces])
 
 
+def file_content(path: str | Path) -> bytes:
+    """Return the bytes of a regular file: those of a pipe or a device may have no end.
+
+    Raises OSError.
+    """
+    if Path(path).exists() and not Path(path).is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return Path(path).read_bytes()
+
+
 def read_tensors(path: str | Path) -> dict[str, np.ndarray]:
-    """The arrays in a file.
+    """Return the arrays in a file, which have its bytes one after another.
 
     Raises
     ------
     ValueError
         It is no such file, or damaged; the message says where.
+    OSError
+        It cannot be read.
     """
-    content = Path(path).read_bytes()
+    content = file_content(path)
     if len(content) < SIZE.size:
         raise ValueError(f"it has {len(content)} bytes, which is too short")
     (length,) = SIZE.unpack_from(content)
@@ -70,14 +85,47 @@ def read_tensors(path: str | Path) -> dict[str, np.ndarray]:
     try:
         header = json.loads(content[SIZE.size : SIZE.size + length])
         header.pop("__metadata__", None)
-        return {name: array(numbers, **entry) for name, entry in header.items()}
+        entries = {name: Entry(**entry) for name, entry in header.items()}
+        declared = ((n, e.shape, np.dtype(DTYPES[e.dtype]).itemsize) for n, e in entries.items())
+        validate(declared, len(content), len(numbers))
+        expect_apart(entries, len(numbers))
+        return {name: array(numbers, entry) for name, entry in entries.items()}
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise ValueError(f"its header is damaged: {error}") from error
 
 
-def array(numbers: memoryview, dtype: str, shape: list[int], data_offsets: list[int]) -> Any:
-    start, end = data_offsets
-    kind = np.dtype(DTYPES[dtype])
-    if not 0 <= start <= end <= len(numbers) or end - start != math.prod(shape) * kind.itemsize:
-        raise ValueError(f"{dtype} {shape} at {data_offsets} of {len(numbers)} bytes")
-    return np.frombuffer(numbers[start:end], kind).reshape(shape).copy()
+class Entry(NamedTuple):
+    """One array in the header of a file."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: list[int]
+
+
+def expect_apart(entries: Mapping[str, Entry], size: int) -> None:
+    """Refuse arrays that share bytes, or leave some out.
+
+    Raises
+    ------
+    ValueError
+        The message has the name and the offsets of one.
+    """
+    end = 0
+    for name, entry in sorted(entries.items(), key=lambda item: item[1].data_offsets):
+        start, after = entry.data_offsets
+        if start != end or after < start:
+            raise ValueError(f"{name!r} at {entry.data_offsets}; expected it to begin at {end}")
+        end = after
+    if end != size:
+        raise ValueError(f"its arrays end at {end} of {size} bytes")
+
+
+def array(numbers: memoryview, entry: Entry) -> np.ndarray:
+    start, end = entry.data_offsets
+    kind = np.dtype(DTYPES[entry.dtype])
+    if end - start != math.prod(entry.shape) * kind.itemsize:
+        raise ValueError(f"{entry.dtype} {entry.shape} at {entry.data_offsets}")
+    found = np.frombuffer(numbers[start:end], kind).reshape(entry.shape).copy()
+    if entry.dtype == "BOOL":
+        found = found.view("u1") != 0  # other bytes than 0 and 1 are undefined in a bool
+    return found

@@ -1,6 +1,7 @@
 """Safetensors files: the library's own reading and writing, and what is damaged."""
 
 import json
+import os
 import struct
 
 import numpy as np
@@ -66,6 +67,32 @@ DAMAGED = [
     entry()[:-1],
     struct.pack("<Q", 2**63) + b"{}",
 ]
+
+
+SHARED = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
+DAMAGED += [
+    file({"a": SHARED, "b": SHARED}),
+    file({"a": SHARED, "b": {**SHARED, "data_offsets": [4, 12]}}, bytes(12)),
+    file({"a": SHARED, "b": {**SHARED, "data_offsets": [12, 20]}}, bytes(20)),
+    file({"a": SHARED}, bytes(9)),
+    file({"a": {**SHARED, "shape": [True, 2]}}),
+    file({"a": {**SHARED, "shape": [0, 2**62], "data_offsets": [0, 0]}}, b""),
+    file({"a" * 9999: SHARED}),
+]
+
+
+def test_a_bool_is_0_or_1(tmp_path):
+    path, header = tmp_path / "a", {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}
+    path.write_bytes(file({"a": header}, b"\0\2\xff"))
+    assert read_tensors(path)["a"].view("u1").tolist() == [0, 1, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="not on Windows")
+def test_only_regular_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        with pytest.raises(OSError, match="it is no regular file"):
+            read_tensors(path)
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))

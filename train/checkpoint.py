@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from layers._atomic import remove_folder, remove_unfinished, replacing
 from layers.engine import nd
 
 from . import Refused, expect_counts
-from .atomic import remove_folder, replacing
 from .loop import Callback, Epoch, Meter, Run
 from .state import NamedArrays
 from .tensors import file_content, read_tensors, tensors_as_bytes
@@ -37,7 +37,6 @@ FILES = ("model.safetensors", "model.params", "state.safetensors", "state.json")
 WEIGHTS, PARAMS, STATE, INDEX = FILES
 FORMAT = "layers.train checkpoint 1"
 NAME = re.compile(r"epoch-(\d{4,})(?:-step-(\d{6,}))?")
-UNFINISHED = re.compile(rf"\.(new|old)-{NAME.pattern}")
 
 
 class Checkpoint(Callback):
@@ -111,9 +110,7 @@ class Checkpoint(Callback):
                 remove(path)
             is_new = not self.folder.exists()
             (self.folder / ".new-epoch-0000").mkdir(parents=True, exist_ok=True)
-            for path in self.folder.glob(".*"):
-                if UNFINISHED.fullmatch(path.name):  # this one, and what a killed process was at
-                    shutil.rmtree(path, ignore_errors=True)
+            remove_unfinished(self.folder, NAME.pattern)  # with this one
             if run.resumed and not is_resumed:
                 self.take_along(run, run.resumed)
             elif is_new:

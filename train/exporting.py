@@ -16,10 +16,10 @@ import numpy as np
 
 import layers
 from layers import engine
+from layers._atomic import replacing
 from layers.engine import mx, nd
 
 from . import Refused, symbolic
-from .atomic import replacing
 from .notes import add_notes, notes_of
 from .prediction import GRAPH, PARAMETERS, TrainedRun, forward, read_run, refusing_networks
 from .tensors import tensors_as_bytes

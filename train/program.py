@@ -6,15 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from layers import _atomic
 from layers._programs import command
 
 from . import Diverged, Interrupted, Lost, Refused
-from .atomic import replacing
 from .messages import one_line
 from .options import Parser, check_utf8
 from .options.values import path
@@ -167,11 +166,6 @@ def write_whole(out: Path, lines: Iterator[str]) -> None:
     if out.is_dir():  # as is the folder that an empty name stands for
         raise Refused(f"--out {out}: it is a folder")
     try:
-        is_device = out.exists() and not out.is_file()
-        with (
-            nullcontext(out) if is_device else replacing(out.resolve()) as new,
-            new.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
-        ):
-            file.writelines(lines)
+        _atomic.write({out: (line.encode("utf-8", "backslashreplace") for line in lines)})
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror or error}") from error

@@ -12,6 +12,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -22,8 +23,9 @@ from typing import Any
 if sys.platform != "win32":
     import fcntl
 
+from layers._atomic import remove_unfinished, replacing
+
 from . import Refused, checkpoint
-from .atomic import replacing
 from .checkpoint import checkpoints
 from .epochs import columns, curves, results_of, write_history
 from .loop import Callback, Epoch, Learner, Run
@@ -218,6 +220,7 @@ def clean_up(out: Path) -> None:
     here leaves files of one run, never of two, and the next run does the rest. After the first move
     nothing is removed: moved files could not be told from those of an earlier run.
     """
+    remove_unfinished(out, f"{re.escape(CONFIG)}|{re.escape(HISTORY)}")
     with suppress(FileNotFoundError):
         shutil.rmtree(out / UNFINISHED)
     finished, moving = out / FINISHED, out / MOVING

@@ -28,7 +28,8 @@ from typing import NamedTuple
 
 from .._programs import command
 from . import _dtype, ndarray, symbol
-from ._files import atomic, checkpoint, exchange, params, safetensors, state_dict
+from ._files import checkpoint, exchange, params, safetensors, state_dict
+from ._files.opening import write_files
 from .base import ArgumentError, MissingFileError, MXNetError
 from .context import cpu
 from .ndarray import NDArray
@@ -252,7 +253,7 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
                 pieces = format.pieces(target, tensors, list(model.arrays))
             else:
                 pieces = format.pieces(target, model.arrays)
-            atomic.write({target: pieces})
+            write_files({target: pieces})
         return
     formats = (*ARRAYS, *GRAPHS, GRAPH)
     if Path(target).suffix and not target.endswith(formats):

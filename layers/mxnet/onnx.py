@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from . import symbol
-from ._files import atomic
+from ._files.opening import write_files
 from ._run.reasons import reason_of
 from ._run.torch_export import (
     failing_node,
@@ -185,7 +185,7 @@ def _write(program, path: Path | None, external_data: bool = False, **options) -
             exported.save(Path(folder, path.name), external_data=external_data)
             # A large model has its parameters in files beside it.
             made = sorted(Path(folder).iterdir())
-            atomic.write({path.with_name(file.name): _pieces(file) for file in made})
+            write_files({path.with_name(file.name): _pieces(file) for file in made})
 
 
 def _pieces(file: Path) -> Iterator[bytes]:

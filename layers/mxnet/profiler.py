@@ -25,7 +25,7 @@ from typing import Any
 
 import torch
 
-from ._files import atomic
+from ._files.opening import write_files
 from ._old import missing
 from ._table import registry
 from .base import ArgumentError, MXNetError, UnsupportedError
@@ -276,7 +276,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
         set_state("stop")
     with _session.interrupted():
         trace = {"traceEvents": _session.trace, "displayTimeUnit": "ms"}
-        atomic.write({_session.settings["filename"]: [json.dumps(trace).encode()]})
+        write_files({_session.settings["filename"]: [json.dumps(trace).encode()]})
         if finished:
             _session.trace = []
 

@@ -22,7 +22,7 @@ import torch
 
 from . import io, symbol
 from . import ndarray as nd
-from ._files import atomic
+from ._files.opening import write_files
 from ._old import missing
 from ._sparse.random import (
     create_sparse_array,
@@ -1527,7 +1527,7 @@ def get_zip_data(data_dir, url: str, data_origin_name: str) -> None:
             source = archive.open(data_origin_name)
         unpacked.parent.mkdir(parents=True, exist_ok=True)
         with source:
-            atomic.write({unpacked: _unpacked(source, packed)})
+            write_files({unpacked: _unpacked(source, packed)})
 
 
 def get_bz2_data(data_dir, data_name: str, url: str, data_origin_name: str) -> None:
@@ -1545,7 +1545,7 @@ def get_bz2_data(data_dir, data_name: str, url: str, data_origin_name: str) -> N
         return
     packed = download(url, Path(data_dir, data_origin_name))
     with bz2.BZ2File(packed) as source:
-        atomic.write({unpacked: _unpacked(source, packed)})
+        write_files({unpacked: _unpacked(source, packed)})
     os.remove(packed)
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
 import layers.mxnet as mx
 from layers.mxnet import autograd, gluon, nd
-from layers.mxnet._files import atomic
+from layers.mxnet._files.opening import write_files
 
 pytestmark = pytest.mark.engine("torch")
 
@@ -97,14 +97,14 @@ def test_pieces_that_fail_leave_what_was_there(tmp_path):
 
     (tmp_path / "a").write_bytes(b"before")
     with pytest.raises(KeyboardInterrupt):
-        atomic.write({tmp_path / "a": [b"after"], tmp_path / "b": pieces()})
+        write_files({tmp_path / "a": [b"after"], tmp_path / "b": pieces()})
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"before")]
 
 
 def test_a_missing_folder_is_reported_for_its_own_file(tmp_path):
     path = tmp_path / "missing" / "b"
     with pytest.raises(mx.base.MXNetError) as caught:
-        atomic.write({tmp_path / "a": [b"a"], path: [b"b"]})
+        write_files({tmp_path / "a": [b"a"], path: [b"b"]})
     assert caught.value.filename == str(path)
     assert not any(tmp_path.iterdir())
 
@@ -114,6 +114,6 @@ def test_a_missing_file_that_pieces_read_keeps_its_name(tmp_path):
         yield (tmp_path / "source").read_bytes()
 
     with pytest.raises(FileNotFoundError) as caught:
-        atomic.write({tmp_path / "a": pieces()})
+        write_files({tmp_path / "a": pieces()})
     assert caught.value.filename == str(tmp_path / "source")
     assert not any(tmp_path.iterdir())

@@ -7,7 +7,8 @@ import logging
 from .. import ndarray, symbol
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from . import atomic, params
+from . import params
+from .opening import write_files
 
 Params = dict[str, NDArray]
 
@@ -36,7 +37,7 @@ def save_checkpoint(
     path = _params_path(prefix, epoch)
     graph = None if symbol is None else symbol.tojson(remove_amp_cast).encode()
     files = {} if graph is None else {f"{prefix}-symbol.json": [graph]}
-    atomic.write(files | {path: ndarray.utils.pieces(path, merge(arg_params, aux_params))})
+    write_files(files | {path: ndarray.utils.pieces(path, merge(arg_params, aux_params))})
     logging.info('Saved checkpoint to "%s"', path)
 
 

@@ -13,7 +13,8 @@ from .. import onnx
 from .._run.torch_export import open_sizes, trace
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from . import atomic, state_dict
+from . import state_dict
+from .opening import write_files
 
 __all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
 
@@ -64,7 +65,7 @@ def write(
     path = str(path)
     if state_dict.has_suffix(path):
         tensors = [array._tensor for array in arrays.values()]
-        atomic.write({path: state_dict.pieces(path, tensors, list(arrays))})
+        write_files({path: state_dict.pieces(path, tensors, list(arrays))})
         return
     assert graph is not None
     sizes = [("n", *shape[1:]) for shape in shapes] if open_batch else None
@@ -110,4 +111,4 @@ def write_program(
     program, _ = trace(graph, dict(arrays), shapes, np.float32, dims)
     buffer = BytesIO()
     torch.export.save(program, buffer, extra_files=dict(notes or {}))
-    atomic.write({path: [buffer.getbuffer()]})
+    write_files({path: [buffer.getbuffer()]})

@@ -1,14 +1,17 @@
-"""Opening files, with an error of this package for one that is missing."""
+"""Reading and writing files, with an error of this package where one or its folder is missing."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
+from pathlib import Path
 from typing import IO
 
+from ... import _atomic
 from ..base import ArgumentError, MissingFileError, MXNetError
 
-__all__ = ["NoRegularFileError", "open_file"]
+__all__ = ["NoRegularFileError", "open_file", "write_files"]
 
 
 class NoRegularFileError(MXNetError, OSError):
@@ -45,3 +48,17 @@ def open_file(path: str | os.PathLike, mode: str = "rb", **options) -> IO:
 def _opened(path: str, flags: int) -> int:
     """Open without waiting for who writes into a pipe; for a regular file that is the same."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def write_files(contents: Mapping[str | os.PathLike, _atomic.Pieces]) -> None:
+    """Write files whole or not at all, from the pieces of each by its path, as `_atomic.write`.
+
+    Raises MissingFileError where there is no folder for a file, other OSErrors, and the errors that
+    the pieces raise.
+    """
+    try:
+        _atomic.write(contents)
+    except FileNotFoundError as error:
+        if error.filename not in [str(Path(os.fsdecode(path))) for path in contents]:
+            raise
+        raise MissingFileError(error.errno, error.strerror, error.filename) from None

@@ -27,8 +27,8 @@ from .._sparse.stored import RowSparse, Stored
 from ..base import ArgumentError, quoted
 from ..context import Context
 from ..ndarray import NDArray
-from . import atomic, pickled
-from .opening import open_file
+from . import pickled
+from .opening import open_file, write_files
 from .params import ParamsFileError
 from .pickled import Record
 
@@ -56,7 +56,7 @@ MXNET_ATTRIBUTES_OF: dict[str, dict] = {
 
 def save(path: str | PathLike, updater: Updater, with_optimizer: bool) -> None:
     """Write the states of an updater; the file appears whole or not at all."""
-    atomic.write({path: _pieces(updater, with_optimizer)})
+    write_files({path: _pieces(updater, with_optimizer)})
 
 
 def dumps(updater: Updater, with_optimizer: bool) -> bytes:

@@ -35,8 +35,7 @@ from ..._arrays import MAX_NDIM, ArraysError, most_arrays, room_of, validate
 from .._sparse.stored import CSR as CsrArray
 from .._sparse.stored import RowSparse, Stored
 from ..base import DTypeError, MXNetError, quoted
-from . import atomic
-from .opening import open_file
+from .opening import open_file, write_files
 
 __all__ = [
     "ParamsFileError",
@@ -110,7 +109,7 @@ def write(
     Raises DTypeError for a type that the format has no flag for, ParamsFileError for a wrong number
     of names or too many arrays, and OSError.
     """
-    atomic.write({path: pieces(os.fsdecode(path), tensors, names, np_shape)})
+    write_files({path: pieces(os.fsdecode(path), tensors, names, np_shape)})
 
 
 def writes(

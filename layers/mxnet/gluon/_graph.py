@@ -12,7 +12,7 @@ import torch
 
 from .. import autograd, symbol
 from .._dtype import to_numpy, to_torch
-from .._files import atomic
+from .._files.opening import write_files
 from .._own.call import as_output
 from .._run.compiled import Compiled
 from .._run.monitored import Monitored
@@ -185,7 +185,7 @@ class Graph:
                 "  expected another name, such as one with a prefix"
             )
         values = {n: p._reduce() for n, p in self.named_parameters().items()}
-        atomic.write(
+        write_files(
             {
                 symbol_file: [self.symbol.tojson(remove_amp_cast).encode()],
                 params_file: pieces(params_file, values),

@@ -18,8 +18,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol
-from .._files import atomic
-from .._files.opening import open_file
+from .._files.opening import open_file, write_files
 from ..base import MXNetError, quoted
 from ..ndarray.utils import pieces
 from ..symbol import Symbol
@@ -39,7 +38,7 @@ def write(block: Block, prefix: str) -> None:
     values = {n: p._reduce() for n, p in block._collect_params_with_prefix().items()}
     text = json.dumps(_described(block, count()))
     params_file = f"{prefix}-model.params"
-    atomic.write(
+    write_files(
         {
             f"{prefix}-model.json": [text.encode()],
             params_file: pieces(params_file, values),

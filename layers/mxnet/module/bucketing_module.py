@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 
 from .. import ndarray, symbol
-from .._files import atomic
 from .._files.checkpoint import load_params, merge
+from .._files.opening import write_files
 from .._files.params import ParamsFileError
 from ..base import ArgumentError
 from ..io import DataBatch
@@ -147,7 +147,7 @@ class BucketingModule(BaseModule):
         files = {path: ndarray.utils.pieces(path, data) for path, data in arrays.items()}
         for key, module in self._buckets.items():
             files[f"{prefix}-{key}-symbol.json"] = [module.symbol.tojson(remove_amp_cast).encode()]
-        atomic.write(files)
+        write_files(files)
 
     def _reset_bind(self) -> None:
         self.binded = False

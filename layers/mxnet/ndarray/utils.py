@@ -8,7 +8,8 @@ from os import PathLike, fsdecode
 from torch import Tensor
 
 from .. import _np_shape
-from .._files import atomic, params, safetensors
+from .._files import params, safetensors
+from .._files.opening import write_files
 from .._sparse.array import BaseSparseNDArray, wrap
 from ..base import ArgumentError
 from ..context import cpu
@@ -34,7 +35,7 @@ def save(fname: str | PathLike, data) -> None:
     MissingFileError
         There is no folder for the file.
     """
-    atomic.write({fname: pieces(fname, data)})
+    write_files({fname: pieces(fname, data)})
 
 
 def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:

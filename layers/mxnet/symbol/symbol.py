@@ -8,8 +8,7 @@ from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from .. import _dtype, _np_shape
-from .._files import atomic
-from .._files.opening import open_file
+from .._files.opening import open_file, write_files
 from ..attribute import AttrScope
 from ..base import (
     ArgumentError,
@@ -440,7 +439,7 @@ class Symbol(Methods):
 
     def save(self, fname, remove_amp_cast: bool = True) -> None:
         """Write the graph to a file, as `tojson` has it; it appears whole or not at all."""
-        atomic.write({fname: [self.tojson(remove_amp_cast).encode()]})
+        write_files({fname: [self.tojson(remove_amp_cast).encode()]})
 
     def debug_str(self) -> str:
         """The graph as text: its outputs, then each node with its inputs and attributes."""

@@ -1,13 +1,15 @@
 """Files and folders that appear whole, or not at all."""
 
 import os
+import stat
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from train import Refused, atomic
-from train.atomic import remove_folder, replacing
+from layers import _atomic
+from layers._atomic import remove_folder, remove_unfinished, replacing, write
+from train import Refused
 from train.program import write_whole
 
 
@@ -41,11 +43,11 @@ def test_it_takes_the_place_of_what_is_there(tmp_path, is_folder):
 def test_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch, is_folder):
     done = []
     replace = Path.replace
-    monkeypatch.setattr(atomic, "sync", lambda path: done.append(path.name))
+    monkeypatch.setattr(_atomic, "_sync", lambda path: done.append(path.name))
     monkeypatch.setattr(Path, "replace", lambda *paths: done.append("rename") or replace(*paths))
     with replacing(tmp_path / "it") as new:
         make(new, "", is_folder)
-    assert done == [*["file"][: int(is_folder)], ".new-it", "rename", tmp_path.name]
+    assert done == [*["file"][: int(is_folder)], "it", "rename", tmp_path.name]
 
 
 def test_a_file_does_not_take_the_place_of_a_folder(tmp_path):
@@ -55,15 +57,39 @@ def test_a_file_does_not_take_the_place_of_a_folder(tmp_path):
     assert content_of(tmp_path) == {"it/file": "first"}
 
 
-def test_what_a_killed_process_has_left_is_replaced(tmp_path):
-    for name in (".new-it", ".old-it", "it"):
+def test_what_a_killed_process_has_left_is_removed(tmp_path):
+    for name in (".new-it-0a1b2c_d", ".new-it", ".old-it", ".new-its", ".new-it-more", "it"):
         make(tmp_path / name, "first", True)
+    remove_unfinished(tmp_path, "it|that")
+    found = {".new-its/file": "first", ".new-it-more/file": "first", "it/file": "first"}
+    assert content_of(tmp_path) == found
     with replacing(tmp_path / "it") as new:
         make(new, "second", True)
-    assert content_of(tmp_path) == {"it/file": "second"}
-    make(tmp_path / ".old-it", "first", True)
-    remove_folder(tmp_path / "it")
-    assert not list(tmp_path.iterdir())
+    assert content_of(tmp_path) == found | {"it/file": "second"}
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_no_other_user_can_write_where_it_is_made(tmp_path, is_folder):
+    tmp_path.chmod(0o777)
+    names = set()
+    for _ in range(2):
+        with replacing(tmp_path / "it") as new:
+            assert not new.exists() and stat.S_IMODE(new.parent.stat().st_mode) == 0o700
+            names.add(new.parent.name)
+            make(new, "", is_folder)
+    assert len(names) == 2 and os.listdir(tmp_path) == ["it"]
+
+
+def test_a_link_at_the_name_of_an_unfinished_file_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("first")
+    for name in (".new-it", ".old-it"):
+        (tmp_path / name).symlink_to(victim)
+    with replacing(tmp_path / "it") as new:
+        assert new != tmp_path / ".new-it"
+        make(new, "second", False)
+    write({tmp_path / "it": [b"third"]})
+    assert victim.read_text() == "first" and not (tmp_path / "it").is_symlink()
 
 
 def test_what_a_link_leads_to_stays(tmp_path):

@@ -672,7 +672,10 @@ class SymbolBlock(HybridBlock):
         # As in MXNet, the structural names are what follows the common beginning of all names.
         used = [n for n in outs.list_inputs() if n not in names]
         common = commonprefix(used)
-        self._reg_params = {n.removeprefix(common) or n: self.params[n] for n in used}
+        short = {n: n.removeprefix(common) or n for n in used}
+        if len({*short.values()}) < len(used):  # w and ww
+            short = {n: n for n in used}
+        self._reg_params = {short[n]: self.params[n] for n in used}
         numbers = {name: i for i, name in enumerate(names)}
         self._graph = Graph(inputs, outputs, numbers | {n: self.params[n] for n in used})
         self._clear_cached_op()

@@ -291,6 +291,13 @@ def files(net, x, tmp_path, monkeypatch):
     return "m-symbol.json", "data", "m-0000.params"
 
 
+@pytest.mark.engine("torch")  # MXNet names one of them ""
+def test_no_parameter_is_lost_where_names_begin_alike(mx):
+    data = mx.sym.var("data")
+    block = mx.gluon.SymbolBlock(data * mx.sym.var("w") * mx.sym.var("ww"), data)
+    assert sorted(block._collect_params_with_prefix()) == ["w", "ww"]
+
+
 def test_an_input_by_its_name(mx, net, x, files):
     graph = mx.sym.load(files[0])
     block = mx.gluon.SymbolBlock(graph.get_internals()["m_dense0_fwd_output"], mx.sym.var("data"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -25,7 +24,7 @@ from ._run.torch_export import (
     trace,
     trace_module,
 )
-from .base import ArgumentError, MXNetError
+from .base import ArgumentError, MXNetError, quoted
 from .gluon import Block
 from .gluon._load import read, unmarked
 from .ndarray import NDArray
@@ -110,10 +109,11 @@ def export_model(
         )
     graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
     in_shapes = _shapes(in_shapes or input_shape or ())
-    graph, values = _renamed(graph, _values(params))
+    values = _values(params)
     dtypes = in_types if input_type is None else input_type
     sizes = open_sizes(in_shapes, dynamic_input_shapes) if dynamic else None
-    program, names = trace(graph, values, in_shapes, dtypes, sizes)
+    program, names, parameters = trace(graph, values, in_shapes, dtypes, sizes)
+    _expect_text([*names, *parameters.values(), *graph.list_outputs()])
     with torch.no_grad():
         try:
             _write(
@@ -121,6 +121,7 @@ def export_model(
                 Path(fsdecode(onnx_file_path)),
                 input_names=names,
                 output_names=graph.list_outputs(),
+                parameters=parameters,
                 dynamic_shapes=sizes,
                 external_data=_bytes(values) > LARGEST,
                 verbose=verbose,
@@ -146,30 +147,29 @@ def _values(params) -> dict[str, NDArray]:
     return unmarked({name: value for part in parts for name, value in part.items()})
 
 
-def _renamed(graph: Symbol, values: dict) -> tuple[Symbol, dict[str, NDArray]]:
-    """Parameters named val_0, val_1, … get another name.
-
-    PyTorch's exporter gives these names to constants, and graphs that were read from its files
-    have such parameters.
-    """
-    known = set(graph.list_inputs())
-    taken, names = known | values.keys(), {}
-    for name in values:
-        if name in known and re.fullmatch(r"val_\d+", name):
-            new = f"{name}_"
-            while new in taken:
-                new += "_"
-            taken.add(new)
-            names[name] = new
-    renamed = graph(**{old: symbol.var(new) for old, new in names.items()}) if names else graph
-    return renamed, {names.get(name, name): value for name, value in values.items()}
+def _expect_text(names: Iterable[str]) -> None:
+    """Refuse names that a file in UTF-8 cannot have."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise MXNetError(
+                f"export_model: the graph has the name {quoted(name)}: {error.reason}\n"
+                "  expected names that UTF-8 can write"
+            ) from None
 
 
 def _bytes(values: dict[str, NDArray]) -> int:
     return sum(value.size * np.dtype(value.dtype).itemsize for value in values.values())
 
 
-def _write(program, path: Path | None, external_data: bool = False, **options) -> None:
+def _write(
+    program,
+    path: Path | None,
+    external_data: bool = False,
+    parameters: dict | None = None,
+    **options,
+) -> None:
     """Bring a traced graph into ONNX, and into a file, which appears whole or not at all."""
     from onnx_ir.passes.common import NameFixPass  # onnxscript needs it too
 
@@ -180,12 +180,32 @@ def _write(program, path: Path | None, external_data: bool = False, **options) -
         except torch.onnx.OnnxExporterError as error:
             raise _Formless(reason_of(error.__cause__ or error)) from error  # itself a heading
         if path is not None:
+            _name(exported.model.graph, parameters or {})
             # PyTorch's exporter may have named another value like an input, val_3 or softmax.
             NameFixPass()(exported.model)
             exported.save(Path(folder, path.name), external_data=external_data)
             # A large model has its parameters in files beside it.
             made = sorted(Path(folder).iterdir())
             write_files({path.with_name(file.name): _pieces(file) for file in made})
+
+
+def _name(graph, parameters: dict[str, str]) -> None:
+    """Give parameters the names of their variables, and constants other names than these."""
+    values = graph.initializers
+    found = {values.pop(own): name for own, name in parameters.items() if own in values}
+    wanted = {*found.values()}
+    for constant in list(values.values()):
+        if constant.name in wanted:
+            constant.name = _free(constant.name, {*wanted, *values})
+    for value, name in found.items():
+        value.name = _free(name or "p", values)
+        values.add(value)
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _pieces(file: Path) -> Iterator[bytes]:

@@ -151,7 +151,7 @@ def test_state_dict_has_the_structural_names_and_the_blocks_memory(net):
     assert list(state) and set(state) == set(parameters)
     for name, tensor in state.items():
         assert tensor.data_ptr() == parameters[name].data().to_torch().data_ptr(), name
-    buffers = {name for name, _ in module.named_buffers()}
+    buffers = {module.names[name] for name, _ in module.named_buffers()}
     assert buffers == {name for name in state if "running" in name}
 
 
@@ -164,8 +164,12 @@ def test_a_modules_outputs_and_gradients_are_the_blocks(net):
     out = module(x.to_torch())
     (out * out).sum().backward()
     np.testing.assert_allclose(out.detach().numpy(), y.asnumpy(), **CLOSE)
-    for name, parameter in module.named_parameters():
+    for name, parameter in named_parameters(module):
         np.testing.assert_allclose(parameter.grad.numpy(), expected[name], **CLOSE, err_msg=name)
+
+
+def named_parameters(module):
+    return [(module.names[name], parameter) for name, parameter in module.named_parameters()]
 
 
 def _trained(net):
@@ -180,16 +184,16 @@ def test_both_sides_see_what_either_optimizer_does(net):
     for name, parameter in _trained(net):
         assert not parameter.grad().asnumpy().any(), name  # each side has a gradient of its own
     optimizer.step()
-    gradients = {n: p.grad.numpy().copy() for n, p in module.named_parameters()}
+    gradients = {n: p.grad.numpy().copy() for n, p in named_parameters(module)}
     for name, value in values(net).items():
         if name in gradients:
             np.testing.assert_allclose(value, before[name] - 0.1 * gradients[name], **CLOSE)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
-    before = {n: p.detach().numpy().copy() for n, p in module.named_parameters()}
+    before = {n: p.detach().numpy().copy() for n, p in named_parameters(module)}
     with autograd.record():
         (net(x) ** 2).sum().backward()
     trainer.step(1)
-    for name, parameter in module.named_parameters():
+    for name, parameter in named_parameters(module):
         np.testing.assert_array_equal(parameter.grad.numpy(), gradients[name])
         assert (parameter.detach().numpy() != before[name]).any(), name
         np.testing.assert_array_equal(parameter.detach().numpy(), values(net)[name])
@@ -200,8 +204,8 @@ def test_train_and_eval_say_whether_statistics_move(make, shape):
     net = make()
     net.initialize()
     module, x = net.to_torch(), torch.rand(shape)
-    name = next(n for n, _ in module.named_buffers() if n.endswith("running_mean"))
-    mean, buffer = net._collect_params_with_prefix()[name], module.get_buffer(name)
+    name = next(n for n in module.state_dict() if n.endswith("running_mean"))
+    mean, buffer = net._collect_params_with_prefix()[name], module.state_dict()[name]
     with torch.no_grad():
         module.eval()(x)
         assert not buffer.any()
@@ -219,7 +223,7 @@ def test_load_state_dict_and_set_data_reach_the_other_side():
     module.load_state_dict({"weight": torch.eye(2), "bias": torch.ones(2)})
     np.testing.assert_array_equal(net.weight.data().asnumpy(), np.eye(2))
     net.weight.set_data(nd.zeros((2, 2)))
-    assert not module.weight.any()
+    assert not module.state_dict()["weight"].any()
 
 
 def test_what_is_frozen_shared_and_constant():
@@ -231,8 +235,8 @@ def test_what_is_frozen_shared_and_constant():
     first.bias.grad_req = "null"
     module = net.to_torch()
     assert list(module.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
-    assert [n for n, _ in module.named_parameters()] == ["0.weight", "0.bias"]
-    assert not getattr(module, "0").bias.requires_grad
+    assert [n for n, _ in named_parameters(module)] == ["0.weight", "0.bias"]
+    assert not dict(named_parameters(module))["0.bias"].requires_grad
 
     class Scaled(nn.HybridBlock):
         def __init__(self):
@@ -245,7 +249,7 @@ def test_what_is_frozen_shared_and_constant():
     net = Scaled()
     net.initialize()
     module = net.to_torch()
-    assert [n for n, _ in module.named_buffers()] == ["scale"] and not list(module.parameters())
+    assert list(module.state_dict()) == ["scale"] and not list(module.parameters())
     assert module(torch.ones(1, 2)).tolist() == [[2, 3]]
 
 
@@ -274,7 +278,7 @@ def test_to_takes_the_block_along_and_a_cast_block_has_a_new_module():
     np.testing.assert_allclose(y.asnumpy(), expected, **CLOSE)
     np.testing.assert_array_equal(module(x.astype("float64").to_torch()).detach(), y.asnumpy())
     with torch.no_grad():
-        module.get_parameter("5.bias").add_(1)
+        module.state_dict()["5.bias"].add_(1)
     assert net[5].bias.data().asnumpy().min() > 0.5
     net.cast("float32")
     with pytest.raises(BlockError, match="was cast.* since\n  expected to_torch"):
@@ -290,7 +294,7 @@ def test_a_copy_has_a_block_of_its_own(copied):
     other = copied(module)
     assert other.block is not net and not other.training
     with torch.no_grad():
-        other.get_parameter("0.weight").zero_()
+        other.state_dict()["0.weight"].zero_()
     assert values(net)["0.weight"].any() and not values(other.block)["0.weight"].any()
 
 
@@ -318,7 +322,7 @@ def test_torch_export_and_compile():
         torch.export.export(module, (x,))
     program = torch.export.export(module, (x,), strict=True)
     torch.testing.assert_close(program.module()(x), expected)
-    assert set(program.state_dict) == set(module.state_dict())
+    assert list(program.state_dict) == list(module.names)
     compiled = torch.compile(module, backend="eager")
     torch.testing.assert_close(compiled(x), expected)
     expected.sum().backward()
@@ -327,6 +331,28 @@ def test_torch_export_and_compile():
     compiled(x).sum().backward()  # also through what is not compiled
     torch.testing.assert_close([p.grad for p in module.parameters()], gradients)
     torch._dynamo.reset()
+
+
+def test_load_state_dict_tells_structural_names():
+    module = torch.nn.Sequential(conv_net_module(), torch.nn.Linear(3, 2))
+    state = module.state_dict()
+    module.load_state_dict(state)
+    assert "0.1.running_mean" in state and "1.weight" in state
+    wrong = {**state, "0.0.weight": torch.ones(3), "0.7.x": torch.ones(1)}
+    del wrong["0.5.bias"]
+    with pytest.raises(RuntimeError) as error:
+        module.load_state_dict(wrong)
+    told = str(error.value)
+    assert 'Missing key(s) in state_dict: "0.5.bias"' in told
+    assert 'Unexpected key(s) in state_dict: "0.7.x"' in told
+    assert "size mismatch for 0.0.weight: " in told
+    module.load_state_dict({**state, "0.7.x": torch.ones(1)}, strict=False)
+
+
+def conv_net_module():
+    net = conv_net()
+    net.initialize()
+    return net.to_torch()
 
 
 @pytest.mark.parametrize("strict", [False, True])

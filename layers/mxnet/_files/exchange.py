@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from .opening import write_files
 __all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
 
 PROGRAM = ".pt2"  # of torch.export.save
+NAMES = "names.json"  # in extra_files of a program: its parameters' names in the graph, by its own
 # Programs that need PyTorch alone: FILE INPUT.npy OUTPUT.npz; of arrays the output is the arrays.
 LOADERS = {
     PROGRAM: """\
@@ -108,7 +110,8 @@ def write_program(
     """
     shapes = [tuple(shape) for shape in shapes]
     dims = open_sizes(shapes, sizes) if sizes else None
-    program, _ = trace(graph, dict(arrays), shapes, np.float32, dims)
+    traced = trace(graph, dict(arrays), shapes, np.float32, dims)
+    told = {NAMES: json.dumps(traced.parameters)} | dict(notes or {})
     buffer = BytesIO()
-    torch.export.save(program, buffer, extra_files=dict(notes or {}))
+    torch.export.save(traced.program, buffer, extra_files=told)
     write_files({path: [buffer.getbuffer()]})

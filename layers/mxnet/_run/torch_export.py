@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -25,7 +25,8 @@ from .reasons import reason_of
 from .tracing import tracing
 
 __all__ = [
-    "failing_node", "hide_messages", "open_sizes", "operator_name", "trace", "trace_module",
+    "Traced", "failing_node", "hide_messages", "open_sizes", "operator_name", "trace",
+    "trace_module",
 ]  # fmt: skip
 
 # What PyTorch logs about itself, or of an error that is raised.
@@ -35,10 +36,28 @@ HIDDEN = {
 }
 
 
+class Traced(NamedTuple):
+    """A graph as `torch.export` traced it.
+
+    Attributes
+    ----------
+    program : torch.export.ExportedProgram
+        Its names are numbered: PyTorch writes them into source that it runs.
+    inputs : list of str
+        The names of the variables that the program takes.
+    parameters : dict of str to str
+        The variables' names of the program's parameters and buffers, by their names in it.
+    """
+
+    program: torch.export.ExportedProgram
+    inputs: list[str]
+    parameters: dict[str, str]
+
+
 def trace(
     graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, sizes: tuple | None
-) -> tuple[torch.export.ExportedProgram, list[str]]:
-    """A graph and its parameters, traced by `torch.export`; and the names of its inputs.
+) -> Traced:
+    """Trace a graph and its parameters by `torch.export`.
 
     Raises
     ------
@@ -49,7 +68,8 @@ def trace(
     """
     names, values = _inputs(graph, values, in_shapes)
     dtypes = in_types if isinstance(in_types, (list, tuple)) else [in_types] * len(names)
-    module = _block(graph, names, values).to_torch().eval()
+    block = _block(graph, names, values)
+    module = block.to_torch().eval()
     args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
     custom = [n for n in ordered(graph._entries) if n.op is CUSTOM]
     if sizes:
@@ -61,7 +81,8 @@ def trace(
             raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
         if custom:
             _compare(program, module, args)
-    return program, names
+    parameters = {own: block._reg_params[name].name for own, name in module.names.items()}
+    return Traced(program, names, parameters)
 
 
 def open_sizes(in_shapes: list[tuple], told) -> tuple:

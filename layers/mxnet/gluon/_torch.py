@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -36,10 +35,13 @@ __all__ = ["BlockModule", "ModuleBlock", "from_torch"]
 class BlockModule(torch.nn.Module):
     """A Block as a module of PyTorch, which `Block.to_torch` makes.
 
-    It takes and gives tensors, nested as the Block's arrays are. Its `state_dict` has the
-    structural names, such as ``features.0.weight``; moving statistics are buffers; ``train()`` and
-    ``eval()`` say whether it trains. A HybridBlock runs as its graph, of the last hybridized call
-    where there was one; any other runs as its `forward`, by one thread at a time.
+    It takes and gives tensors, nested as the Block's arrays are. Moving statistics are buffers;
+    ``train()`` and ``eval()`` say whether it trains. A HybridBlock runs as its graph, of the last
+    hybridized call where there was one; any other runs as its `forward`, by one thread at a time.
+
+    `state_dict` and `load_state_dict` have the structural names, such as ``features.0.weight``. The
+    module's own names, those of `named_parameters`, are ``p0``, ``p1`` and so on, since PyTorch
+    writes them into programs; ``names`` has the structural name of each.
 
     Its parameters are in the Block's memory and have a gradient of their own, `tensor.grad`, for
     `torch.optim`; that of `backward` in `autograd.record` stays in `Parameter.grad()`. Each side
@@ -56,18 +58,25 @@ class BlockModule(torch.nn.Module):
         super().__init__()
         self.block = block
         self._graph = _graph(block)
-        paths: dict[Parameter, list[str]] = {}
-        for name, parameter in block._collect_params_with_prefix().items():
-            shared = paths.get(parameter)
-            tensor = self._tensor(shared) if shared else self._leaf(parameter)
-            paths.setdefault(parameter, name.split("."))
-            self._register(name.split("."), tensor)
-        # What is shared: the Parameter, its array, and where the tensor is registered.
-        self._shared = [(p, p.data(), path) for p, path in paths.items()]
+        self.names: dict[str, str] = {}
+        first: dict[Parameter, str] = {}  # a shared Parameter has several names
+        for i, (name, parameter) in enumerate(block._collect_params_with_prefix().items()):
+            own = f"p{i}"
+            tensor = (
+                getattr(self, first[parameter]) if parameter in first else self._leaf(parameter)
+            )
+            if isinstance(tensor, torch.nn.Parameter):
+                self.register_parameter(own, tensor)
+            else:
+                self.register_buffer(own, tensor)
+            self.names[own] = name
+            first.setdefault(parameter, own)
+        # What is shared: the Parameter, its array, and the name of the tensor.
+        self._shared = [(p, p.data(), own) for p, own in first.items()]
         self._context = self._shared[0][1].context if self._shared else None
         if self._graph is not None:
             sources, program = self._graph.sources, self._graph.program
-            self._sources = [s if isinstance(s, int) else paths[s] for s in sources]
+            self._sources = [s if isinstance(s, int) else first[s] for s in sources]
             self._functions = [for_tracers(program, training) for training in (False, True)]
 
     def _leaf(self, parameter: Parameter) -> torch.Tensor:
@@ -89,20 +98,35 @@ class BlockModule(torch.nn.Module):
         asks = parameter.grad_req != "null" and tensor.is_floating_point()
         return torch.nn.Parameter(tensor, requires_grad=asks)
 
-    def _register(self, path: list[str], tensor: torch.Tensor) -> None:
-        """Register a tensor in modules that stand for the Blocks."""
-        owner = self
-        for key in path[:-1]:
-            if key not in owner._modules:
-                owner.add_module(key, torch.nn.Module())
-            owner = owner._modules[key]
-        if isinstance(tensor, torch.nn.Parameter):
-            owner.register_parameter(path[-1], tensor)
-        else:
-            owner.register_buffer(path[-1], tensor)
+    # Its state dict
 
-    def _tensor(self, path: list[str]) -> torch.Tensor:
-        return reduce(getattr, path, self)
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        found: dict[str, torch.Tensor] = {}
+        super()._save_to_state_dict(found, "", keep_vars)
+        for own in dict.fromkeys([*self.names, *found]):
+            if own in found:
+                destination[prefix + self.names.get(own, own)] = found[own]
+
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
+        own_names = [*self._parameters, *self._buffers]
+        names = {prefix + own: prefix + self.names.get(own, own) for own in own_names}
+        given = {own: state_dict[name] for own, name in names.items() if name in state_dict}
+        missing: list[str] = []
+        wrong: list[str] = []
+        super()._load_from_state_dict(given, prefix, local_metadata, strict, missing, [], wrong)
+        missing_keys += [names[own] for own in missing]
+        error_msgs += [_named(message, names) for message in wrong]
+        if strict:
+            known = {*names.values()}
+            unexpected_keys += [
+                name
+                for name in state_dict
+                if name.startswith(prefix)
+                and name not in known
+                and name.removeprefix(prefix).partition(".")[0] not in self._modules
+            ]
 
     def __reduce__(self):  # a copy shares its memory with a copy of the Block
         return BlockModule, (self.block,), {"training": self.training}
@@ -110,8 +134,8 @@ class BlockModule(torch.nn.Module):
     def _apply(self, fn, recurse: bool = True):
         """What `to`, `cuda`, `half` do; the Block takes over the memory that they make."""
         super()._apply(fn, recurse)
-        for i, (parameter, array, path) in enumerate(self._shared):
-            tensor = self._tensor(path).detach()
+        for i, (parameter, array, own) in enumerate(self._shared):
+            tensor = getattr(self, own).detach()
             if tensor.data_ptr() != array._tensor.data_ptr():
                 there = array.context
                 if tensor.device != there.device:
@@ -120,7 +144,7 @@ class BlockModule(torch.nn.Module):
                 new._held = VIEWED
                 parameter._dtype = _dtype.to_numpy(tensor.dtype)
                 parameter._set([new])
-                self._shared[i] = parameter, new, path
+                self._shared[i] = parameter, new, own
                 self._context = there
         return self
 
@@ -153,7 +177,7 @@ class BlockModule(torch.nn.Module):
         if len(given) != len(graph.inputs):
             names = ", ".join(v.name for v in graph.inputs)
             raise ArgumentError(f"{self._name}: {len(given)} tensors\n  expected {names}")
-        tensors = [given[s] if isinstance(s, int) else self._tensor(s) for s in self._sources]
+        tensors = [given[s] if isinstance(s, int) else getattr(self, s) for s in self._sources]
         results = self._functions[self.training](
             *tensors, training=self.training, context=context, device=context.device
         )
@@ -164,8 +188,8 @@ class BlockModule(torch.nn.Module):
         """The Block's arrays hold the tensors of the module."""
         before = [array._tensor for _, array, _ in self._shared]
         try:
-            for _, array, path in self._shared:
-                array._tensor = self._tensor(path)
+            for _, array, own in self._shared:
+                array._tensor = getattr(self, own)
             yield
         finally:
             for (_, array, _), tensor in zip(self._shared, before):
@@ -179,6 +203,14 @@ class BlockModule(torch.nn.Module):
                     f"{self._name}: parameter {parameter.name!r} was cast, moved or initialized "
                     "again since\n  expected to_torch() after it"
                 )
+
+
+def _named(message: str, names: dict[str, str]) -> str:
+    """Return a message of PyTorch with the structural name of the tensor that it is about."""
+    for own, name in names.items():
+        if f" {own}:" in message or f'"{own}"' in message:
+            return message.replace(own, name, 1)
+    return message
 
 
 def _graph(block: Block) -> Graph | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from .base import ShapeError
@@ -177,7 +178,7 @@ def plot_network(
     """
     nodes = ordered(_checked("plot_network", symbol)._entries)
     try:
-        from graphviz import Digraph
+        from graphviz import Digraph, escape
     except ImportError as error:
         raise ImportError(
             "plot_network draws with the package graphviz, which is not installed\n"
@@ -188,22 +189,30 @@ def plot_network(
     box = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034"}
     box |= {"style": "filled"} | (node_attrs or {})
     shown = [n for n in nodes if n.op or not (hide_weights and n.name.endswith(WEIGHTS))]
+    ids = _ids(shown)
     for node in shown:
         operator = node.op.name if node.op else "null"
         more = {"shape": "oval"} if node.op is None else {}
         color = COLORS.get(operator, OTHERS)
-        drawing.node(_quoted(node.name), label=_label(node), **(box | more), fillcolor=color)
+        drawing.node(ids[node], label=escape(_label(node)), **(box | more), fillcolor=color)
     for node in shown:
         for source, _ in node.inputs:
             if source in shown:
                 size = "x".join(map(str, shapes.get(id(source), ())[1:]))
-                ends = _quoted(node.name), _quoted(source.name)
+                ends = ids[node], ids[source]
                 drawing.edge(*ends, dir="back", arrowtail="open", label=size)
     return drawing
 
 
-def _quoted(name: str) -> str:
-    return name.replace(":", "_")  # which graphviz takes for the port of a node
+def _ids(nodes: list[Node]) -> dict[Node, str]:
+    """Return graphviz's name of each node: a number where its own may be read as source."""
+    ids: dict[Node, str] = {}
+    taken: set[str] = set()
+    for i, node in enumerate(nodes):
+        plain = re.fullmatch(r"\w+", node.name, re.ASCII) and node.name not in taken
+        ids[node] = node.name if plain else f"node {i}"
+        taken.add(node.name)
+    return ids
 
 
 def _label(node: Node) -> str:

@@ -1,5 +1,6 @@
 """Tables and drawings of graphs."""
 
+import re
 import sys
 
 import pytest
@@ -78,6 +79,19 @@ def test_drawing(mx, net):
     assert "8x8x8" in text and "relu -> bn" in text
     assert "conv_weight" in mx.viz.plot_network(net, hide_weights=False).source
     assert "tomato" in mx.viz.plot_network(net, node_attrs={"color": "tomato"}).source
+
+
+@pytest.mark.engine("torch")  # MXNet's drawing has the names as source
+@pytest.mark.parametrize("name", ['<>]; x [URL="a"]; y [label=<>', "<b>:n", 'x\\" x\\', "x\n\\N"])
+def test_names_are_no_source_of_a_drawing(mx, name):
+    pytest.importorskip("graphviz", reason="the package graphviz draws")
+
+    def lines(name):
+        same = mx.sym.sqrt(mx.sym.var(f"{name} data"), name=name)
+        drawing = mx.viz.plot_network(mx.sym.exp(same, name=name))
+        return re.sub(r'label="(\\"|[^"\\]|\\\\)*"', "LABEL", drawing.source).splitlines()
+
+    assert lines(name) == lines("a name")
 
 
 @pytest.mark.engine("torch")

@@ -196,3 +196,15 @@ def test_a_graph_of_before_has_layers_softmax(tmp_path):
     for before, now in zip(*results):
         np.testing.assert_array_equal(before, now)
     assert np.abs(results[0][1]).sum() > 0
+
+
+def test_block_ends_the_name_of_a_layer_of_one_operator_on_one_array():
+    of_several = {"EmbeddingBag", "MultiHeadAttention", "ScaledDotProductAttention"}
+    made_of_layers = {"GeGLU", "Remat", "SwiGLU"}
+    public = {name: getattr(layers, name) for name in layers.__all__ if name != "nets"}
+    blocks = {
+        n: it for n, it in public.items() if isinstance(it, type) and gluon.Block in it.__mro__
+    }
+    for name, kind in blocks.items():
+        suffix = "Loss" if gluon.loss.Loss in kind.__mro__ else "Block"
+        assert name.endswith(suffix) is (name not in of_several | made_of_layers), name

@@ -74,7 +74,9 @@ def fit(
         left out of all metrics. Cross entropy, negative log likelihood and perplexity are of
         probabilities: outputs that are scores go through softmax before. By default it is the loss.
     optimizer : str or Optimizer
-        With `learning_rate` and the other `optimizer_params`, where it is a name.
+        With `learning_rate` and the other `optimizer_params`, where it is a name. What they leave
+        out is as in ``python -m train``: a learning rate of 0.005 for ``"adam"``; 0.3, with a
+        momentum of 0.9, for ``"sgd"``; the optimizer's own settings for all others.
     ctx : Context or list of Context
         Each batch is divided among several.
     seed : int or None

@@ -95,7 +95,7 @@ def try_step(name: str, settings: Mapping[str, Any]) -> None:
 
 
 def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str, Any]:
-    """The settings of an optimizer, by its name or as it is, from the arguments of `fit`.
+    """Return the settings of an optimizer of `fit`, with those of the table of this package.
 
     Raises
     ------
@@ -126,6 +126,7 @@ def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str
             f"optimizer_params: {optimizer} has no {unknown[0]!r}; expected some of "
             f"{', '.join(accepted)}"
         )
+    settings = OPTIMIZERS.get(optimizer.lower(), {}) | settings
     try_step(optimizer, settings)
     return settings
 

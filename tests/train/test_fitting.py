@@ -189,7 +189,7 @@ def test_what_does_not_fit(how, reason):
         ("callbacks", callbacks.Logging(), "callbacks: expected a list of Callback, not <"),
         ("optimizer", "adm", "optimizer: expected an Optimizer or one of adadelta, "),
         ("optimizer_params", {"beta": 1}, "optimizer_params: adam has no 'beta'; expected some "),
-        ("optimizer_params", {"beta1": "a"}, "optimizer adam with beta1=a: "),
+        ("optimizer_params", {"beta1": "a"}, "optimizer adam with learning_rate=0.005 beta1=a: "),
         ("optimizer_params", [1], "optimizer_params: expected settings by their names, not [1]"),
         ("ctx", "gpu", "ctx: expected a Context such as mx.gpu(0), or several, not 'gpu'"),
         ("ctx", [], "ctx: expected a Context such as mx.gpu(0), or several, not []"),

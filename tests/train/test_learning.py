@@ -15,7 +15,7 @@ from train.checkpoint import Checkpoint
 from train.data import Data
 from train.loop import Callback, Meter
 from train.notes import DATA
-from train.optimizers import complete, names, settings_of
+from train.optimizers import check_arguments, complete, names, settings_of
 from train.options import parse
 from train.scaling import with_scaling
 from train.schedules import Schedule, schedule
@@ -457,3 +457,28 @@ def test_options_reach_the_optimizer():
     options = parse(["--optimizer-option", "beta1=0.5"])
     complete(options)
     assert settings_of(options) == {"learning_rate": 0.005, "beta1": 0.5}
+
+
+@pytest.mark.parametrize("name", names())
+def test_fit_learns_with_the_settings_of_the_program(name):
+    options = parse(["--optimizer", name])
+    complete(options)
+    rate = {} if name in ("adam", "sgd") else {"learning_rate": options.lr}  # the optimizer's own
+    assert {**rate, **check_arguments(name, None, None)} == settings_of(options)
+    options = parse(["--optimizer", name, "--lr", "0.2"])
+    complete(options)
+    assert check_arguments(name, None, 0.2) == settings_of(options)
+    assert check_arguments("SGD", {"momentum": 0}, None)["momentum"] == 0
+
+
+def test_the_learning_rate_of_fit():
+    """It is the table's, in the net that is trained."""
+    rates = []
+
+    class Rate(Callback):
+        def after_epoch(self, run, epoch):
+            rates.append(run.learner.trainer.learning_rate)
+
+    data = points()
+    fit(gluon.nn.Dense(3), (data.x, data.y), gluon.loss.SoftmaxCELoss(), callbacks=[Rate()])
+    assert rates == [0.005]

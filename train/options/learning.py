@@ -20,8 +20,8 @@ __all__ = [
     "check_step",
 ]
 
-# The arguments of optimizers that are not the optimizer's own; --lr and --optimizer-option replace
-# them.
+# The settings of optimizers that are not the optimizer's own defaults, for the programs and for
+# `fit`. Those that are given, by --lr and --optimizer-option or as arguments, replace them.
 OPTIMIZERS: dict[str, dict[str, float]] = {
     "adam": {"learning_rate": 0.005},
     "sgd": {"learning_rate": 0.3, "momentum": 0.9},

@@ -411,4 +411,33 @@ def read_index(path: Path) -> dict[str, Any]:
         raise ValueError(f"{INDEX}: it is no checkpoint's: {error!r}") from error
     if found != hash_of(content):
         raise ValueError(f"{INDEX}: it was changed: its sha256 is not that of its content")
+    expect_form(content)
     return content
+
+
+def expect_form(content: dict[str, Any]) -> None:
+    """Refuse an index whose position or files are of other types: a hash proves no author.
+
+    Raises
+    ------
+    ValueError
+        The message says what is wrong.
+    """
+    for name in ("epochs_done", "step"):
+        count = content.get(name)
+        if type(count) is not int or not 0 <= count < 1 << 63:
+            raise ValueError(
+                f"{INDEX} is not as a checkpoint's: {name} is {reprlib.repr(count)}; "
+                "expected a whole number"
+            )
+    files = content.get("files")
+    for name in FILES[:-1]:
+        entry = files.get(name) if isinstance(files, dict) else None
+        size, sha256 = (
+            (entry.get("bytes"), entry.get("sha256")) if isinstance(entry, dict) else (0, 0)
+        )
+        if type(size) is not int or not isinstance(sha256, str) or len(sha256) != 64:
+            raise ValueError(
+                f"{INDEX} is not as a checkpoint's: {name} is {reprlib.repr(entry)}; "
+                "expected its bytes and sha256"
+            )

@@ -89,7 +89,10 @@ def _expect_plain(file: IO[bytes], size: int) -> None:
             for member in members:
                 if member.filename.lower().endswith(".pkl"):  # PyTorch finds it in capitals, too
                     _expect_names(_instructions(BytesIO(archive.read(member)), 1), size)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except ArraysError:
+        raise
+    # Beside its own error, zipfile has those of offsets, names and methods that it trusts.
+    except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError) as error:
         raise ArraysError(f"it is a damaged zip: {str(error)[:200]}", WHOLE) from None
 
 

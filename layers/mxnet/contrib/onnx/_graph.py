@@ -47,7 +47,7 @@ def load(path: str | PathLike) -> Any:
     try:
         model = onnx.ModelProto.FromString(data)
     except Exception as error:  # of the package protobuf, which need not be known here
-        raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: {error}") from None
+        raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: {str(error)[:500]}") from None
     if not model.HasField("graph"):  # no bytes are a message too
         raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: it has no graph")
     # Calls of functions are not known here, and nothing trains.
@@ -118,7 +118,7 @@ def checked(model, path: str | PathLike) -> Any:
         onnx.checker.check_model(model)
         return onnx.shape_inference.infer_shapes(model, data_prop=True)  # and computed sizes
     except Exception as error:  # the checker has several types of its own
-        raise MXNetError(f"file {fsdecode(path)!r} is no valid ONNX: {error}") from None
+        raise MXNetError(f"file {fsdecode(path)!r} is no valid ONNX: {str(error)[:500]}") from None
 
 
 def _text(value) -> Any:

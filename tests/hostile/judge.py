@@ -16,8 +16,8 @@ from layers.mxnet import MXNetError
 from train import Refused
 
 SECONDS = 5  # the longest that a file may take of the processor
-TIMES = 10  # so often its size, and of what it declares, it may take in memory; and
-FLOOR = 32 << 20  # so many bytes, which Python and PyTorch take for a small file, too
+TIMES = 8  # so often its size, and of what it declares, it may take in memory; and
+FLOOR = 64 << 20  # so many bytes, which Python and PyTorch take for a small file, too
 OURS = (MXNetError, OSError, Refused)
 
 
@@ -35,7 +35,9 @@ class Reader(NamedTuple):
     left : callable
         What must be as it was where `read` refuses a file: values that can be compared.
     size : callable
-        The bytes of what was read, which the files have declared.
+        The bytes of what was read, where a format has more of them than its file: images, text.
+    native : bool
+        Code in C++ reads the file, whose crash would end this process.
     """
 
     make: Callable[[random.Random], dict[str, bytes]]
@@ -43,13 +45,15 @@ class Reader(NamedTuple):
     use: Callable[[Any], None] = lambda found: None
     left: Callable[[], Any] = lambda: None
     size: Callable[[Any], int] = lambda found: 0
+    native: bool = False
 
 
 class Verdict(NamedTuple):
-    """``read``, ``refused`` or what is unclean; and more about that."""
+    """``read``, ``refused`` or what is unclean; more about that; the bytes that it took at most."""
 
     outcome: str
     more: str = ""
+    taken: int = 0
 
     @property
     def is_clean(self) -> bool:
@@ -83,10 +87,11 @@ def judge(name: str, reader: Reader, seed: int, folder: Path) -> Verdict:
     if seconds > SECONDS:
         return Verdict("slow", f"{seconds:.1f} s")
     if taken > limit:
-        return Verdict("memory", f"{taken >> 20} MiB, {limit >> 20} MiB are expected at most")
+        more = f"{taken >> 20} MiB, {limit >> 20} MiB are expected at most"
+        return Verdict("memory", more, taken)
     if named and reader.left() != before:
         return Verdict("half applied", str(error))
-    return Verdict("read" if error is None else "refused", str(error or ""))
+    return Verdict("read" if error is None else "refused", str(error or ""), taken)
 
 
 def _wrong(error: BaseException, folder: Path | None) -> Verdict | None:

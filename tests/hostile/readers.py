@@ -8,22 +8,15 @@ from typing import Any
 import torch._dynamo  # noqa: F401 - else the first graph takes the seconds of this import
 
 from layers.mxnet import MXNetError, gluon, image, init, io, nd, recordio, sym
+from layers.mxnet._files import state_dict
+from layers.mxnet.contrib.onnx import import_model
 from train import data
 
-from . import arrays, graphs, params, records
+from . import arrays, graphs, models, params, records
 from .judge import Reader
 from .states import States
 
 EARLY = ".* ends early. a JPEG"  # the warning of an image that is read as far as it goes
-
-
-def _bytes(found: Any) -> int:
-    """The bytes of arrays."""
-    listed = found.values() if isinstance(found, dict) else found
-    sparse = [a._stored for a in listed if a.stype != "default"]
-    parts = [a._tensor for a in listed if a.stype == "default"]
-    parts += [part for stored in sparse for part in (stored.values, *stored.indices)]
-    return sum(part.nbytes for part in parts)
 
 
 class _Network:
@@ -149,12 +142,15 @@ def _prepared(found: data.Data) -> int:
 
 _network, _states = _Network(), States()
 READERS = {
-    "params": Reader(params.make, lambda f: nd.load(f / "a.params"), size=_bytes),
+    "params": Reader(params.make, lambda f: nd.load(f / "a.params")),
     "parameters": Reader(params.parameters, _network.read, left=_network.left),
     "graph": Reader(graphs.make, _read_graph, _use_graph),
     "states": Reader(_states.make, _states.read, lambda training: training.step(), _states.left),
-    "safetensors": Reader(arrays.safetensors, lambda f: nd.load(f / "a.safetensors"), size=_bytes),
-    "npz": Reader(arrays.npz, lambda f: data.load(str(f / "a.npz")), size=_prepared),
+    "safetensors": Reader(arrays.safetensors, lambda f: nd.load(f / "a.safetensors"), native=True),
+    "state dict": Reader(models.state_dict, lambda f: state_dict.read(f / "a.pt"), native=True),
+    "ONNX": Reader(models.onnx, lambda f: import_model(f / "a.onnx"), native=True),
+    "checkpoint": Reader(models.saved_checkpoint, models.read_checkpoint),
+    "npz": Reader(arrays.npz, lambda f: data.load(str(f / "a.npz"))),
     "mnist": Reader(arrays.mnist, lambda f: data.load(f"mnist:{f}"), size=_prepared),
     "idx": Reader(arrays.idx, _read_idx, _batches, size=_in_memory),
     "cifar": Reader(

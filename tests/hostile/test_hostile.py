@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import signal
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 pytest.importorskip("torch", reason="the readers are those of layers.mxnet")
 pytest.importorskip("safetensors", reason="one of the readers is that of .safetensors files")
 pytest.importorskip("PIL", reason="one of the readers is that of images")
+pytest.importorskip("onnx", reason="one of the readers is that of ONNX files")
 
 from hostile.campaign import SHARES, campaign, run, table
+from hostile.children import in_child
 from hostile.judge import Reader, judge
 from hostile.readers import EARLY, READERS
 from layers.mxnet import MXNetError
@@ -97,6 +100,18 @@ def test_what_is_half_applied(tmp_path):
 
     verdict = judge("x", Reader(lambda rng: {}, read, left=lambda: list(values)), 0, tmp_path)
     assert verdict.outcome == "half applied"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each reader in C++ runs in a fork")
+def test_a_crash_is_a_verdict_and_the_rest_goes_on(tmp_path):
+    def read(folder):
+        if folder.name == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise MXNetError(folder)
+
+    reader = Reader(lambda rng: {"x": b"x"}, read, native=True)
+    found = {seed: v.outcome for seed, v in in_child("x", reader, range(3), tmp_path)}
+    assert found == {0: "refused", 1: "crash", 2: "refused"}
 
 
 def test_what_is_clean(tmp_path):

@@ -1,0 +1,61 @@
+"""Verdicts from a process of its own, which code in C++ may end: that is a verdict, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from .judge import Reader, Verdict, judge
+
+
+def in_place(
+    name: str, reader: Reader, seeds: Iterable[int], home: Path
+) -> Iterator[tuple[int, Verdict]]:
+    """The verdict of each seed, whose files are in an empty folder of their own."""
+    for seed in seeds:
+        folder = home / str(seed)
+        folder.mkdir()
+        yield seed, judge(name, reader, seed, folder)
+        shutil.rmtree(folder)
+
+
+def in_child(
+    name: str, reader: Reader, seeds: Iterable[int], home: Path
+) -> Iterator[tuple[int, Verdict]]:
+    """The same from a fork of this process; where it crashes, from another one for what is left."""
+    left = list(seeds)
+    while left:
+        status = yield from _of_fork(lambda: in_place(name, reader, left, home), left)
+        if left:
+            crash = f"signal {signal.Signals(os.WTERMSIG(status)).name}" if status else "it ended"
+            yield left.pop(0), Verdict("crash", crash)
+
+
+def _of_fork(verdicts: Callable[[], Iterator], left: list[int]) -> Iterator[tuple[int, Verdict]]:
+    """What a fork finds, of which each is taken off `left`; returns how the fork ended."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        status = 1
+        try:
+            with open(writing, "w", buffering=1) as file:
+                for seed, verdict in verdicts():
+                    print(json.dumps([seed, *verdict]), file=file)
+            status = 0
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    os.close(writing)
+    with open(reading) as file:
+        for line in file:
+            seed, *verdict = json.loads(line)
+            left.remove(seed)
+            yield seed, Verdict(*verdict)
+    _, status = os.waitpid(pid, 0)
+    return status if os.WIFSIGNALED(status) else 0

@@ -27,7 +27,8 @@ MIRRORS = ("layers.mxnet", "layers.minpy", "layers.mindspore")
 # What runs what it reads. An exception is a line of ALLOWED: (path, name): the reason.
 UNSAFE = {
     "eval", "exec", "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load",
-    "marshal.loads", "shelve.open", "torch.load", "joblib.load",
+    "marshal.loads", "shelve.open", "torch.load", "torch.export.load", "torch.jit.load",
+    "joblib.load",
 }  # fmt: skip
 ALLOWED = {
     ("layers/mxnet/gluon/data/dataloader.py", "pickle.loads"): "batches from the processes that a "

@@ -16,7 +16,7 @@ from .judge import Reader, Verdict, judge
 def in_place(
     name: str, reader: Reader, seeds: Iterable[int], home: Path
 ) -> Iterator[tuple[int, Verdict]]:
-    """The verdict of each seed, whose files are in an empty folder of their own."""
+    """Judge the files of each seed in an empty folder of their own."""
     for seed in seeds:
         folder = home / str(seed)
         folder.mkdir()
@@ -27,7 +27,7 @@ def in_place(
 def in_child(
     name: str, reader: Reader, seeds: Iterable[int], home: Path
 ) -> Iterator[tuple[int, Verdict]]:
-    """The same from a fork of this process; where it crashes, from another one for what is left."""
+    """Judge in a fork of this process; where it crashes, go on in another with the other seeds."""
     left = list(seeds)
     while left:
         status = yield from _of_fork(lambda: in_place(name, reader, left, home), left)
@@ -37,7 +37,7 @@ def in_child(
 
 
 def _of_fork(verdicts: Callable[[], Iterator], left: list[int]) -> Iterator[tuple[int, Verdict]]:
-    """What a fork finds, of which each is taken off `left`; returns how the fork ended."""
+    """Yield the verdicts of a fork, and take their seeds off `left`; return how the fork ended."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

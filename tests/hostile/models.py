@@ -22,7 +22,7 @@ from .values import INTS, changed_bytes, changed_tree, text
 
 
 def state_dict(rng: random.Random) -> dict[str, bytes]:
-    """A file of `torch.save`: its tensors, its pickle, its zip or its bytes changed."""
+    """Make a file of `torch.save`: its tensors, its pickle, its zip or its bytes changed."""
     tensors = {f"w{i}": _tensor(rng) for i in range(rng.choice([0, 1, 1, 2, 3]))}
     if rng.random() < 0.1:
         tensors[text(rng).encode("utf-8", "replace").decode()] = torch.ones(2)
@@ -46,7 +46,7 @@ def _tensor(rng: random.Random) -> torch.Tensor:
 
 
 def _rezipped(rng: random.Random, data: bytes) -> bytes:
-    """Its members compressed, left out, twice or damaged; or its pickle changed."""
+    """Compress, leave out, repeat or damage members of a zip; or change its pickle."""
     file, change = io.BytesIO(), rng.randrange(7)
     method = zipfile.ZIP_DEFLATED if change == 0 else zipfile.ZIP_STORED
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(file, "w", method) as new:
@@ -75,7 +75,7 @@ CALLS = [
 
 
 def _changed_pickle(rng: random.Random, data: bytes) -> bytes:
-    """A pickle with another number, or one more instruction or call."""
+    """Put another number, or one more instruction or call into a pickle."""
     places = [i for i, byte in enumerate(data) if byte == ord("K")]
     if places and rng.random() < 0.7:
         at, number = rng.choice(places), rng.choice(INTS) % 2**32
@@ -86,7 +86,7 @@ def _changed_pickle(rng: random.Random, data: bytes) -> bytes:
 
 
 def onnx(rng: random.Random) -> dict[str, bytes]:
-    """A model of some operators, with fields or bytes changed."""
+    """Make a model of some operators, with fields or bytes changed."""
     from onnx import ModelProto
 
     model = ModelProto.FromString(_whole_model())
@@ -121,7 +121,7 @@ def _whole_model() -> bytes:
 
 
 def _change_message(rng: random.Random, model: Any) -> None:
-    """Another number, text or part in a message of protobuf, anywhere in it."""
+    """Put another number, text or part anywhere into a message of protobuf."""
     message = model
     while True:
         fields = message.ListFields()
@@ -163,7 +163,7 @@ def _other(rng: random.Random, value: Any) -> Any:
 
 
 def saved_checkpoint(rng: random.Random) -> dict[str, bytes]:
-    """The files of a checkpoint, whose arrays or index are changed; its hashes mostly fit them."""
+    """Make a checkpoint whose arrays or index are changed; its hashes mostly fit them."""
     files = {
         checkpoint.WEIGHTS: _arrays(rng),
         checkpoint.PARAMS: b"not read",

@@ -46,7 +46,7 @@ def open_file(path: str | os.PathLike, mode: str = "rb", **options) -> IO:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open without waiting for who writes into a pipe; for a regular file that is the same."""
+    """Open without waiting for the writer of a pipe; a regular file is opened as ever."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

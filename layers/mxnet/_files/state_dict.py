@@ -97,7 +97,7 @@ def _expect_plain(file: IO[bytes], size: int) -> None:
 
 
 def _instructions(file: IO[bytes], pickles: int) -> Iterator[tuple[str, Any]]:
-    """The instructions of pickles one after another, as far as they are some."""
+    """Yield the instructions of pickles one after another, until the first that is none."""
     try:
         for _ in range(pickles):
             for instruction, argument, _ in pickletools.genops(file):
@@ -143,7 +143,7 @@ def _expect_tensors(found: Any, name: str) -> None:
 
 
 def _plain(tensor: torch.Tensor, key: str, name: str) -> torch.Tensor:
-    """The tensor, which has values, all of them in its storage."""
+    """Return a tensor; refuse one without values, or with some outside of its storage."""
     if tensor.layout != torch.strided or tensor.device.type != "cpu":
         raise ParamsFileError(
             f"{name}: {quoted(key)} is {tensor.layout} on {tensor.device}\n"

@@ -57,7 +57,7 @@ def load(path: str | PathLike) -> Any:
 
 
 def _messages(message) -> Iterator[Any]:
-    """A message of protobuf and all that are in it."""
+    """Yield a message of protobuf and all messages in it."""
     yield message
     for field, value in message.ListFields():
         if field.message_type is not None:
@@ -98,7 +98,7 @@ def _expect_values(model, path: str, size: int) -> None:
 
 
 def _itemsize(number: int) -> int:
-    """The bytes of an element of a type; of one that is not known, which is refused later, 1."""
+    """Return the bytes of an element of a type; 1 for an unknown type, which is refused later."""
     try:
         return _library().helper.tensor_dtype_to_np_dtype(number).itemsize
     except KeyError:

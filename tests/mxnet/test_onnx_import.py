@@ -580,6 +580,14 @@ def test_arrays_that_are_only_declared_take_no_memory(name, tmp_path):
     assert memory.taken() < 64 << 20
 
 
+def test_a_file_has_no_more_parts_than_its_size_is_of(tmp_path):
+    made, _ = model_of("Relu", [X])
+    for _ in range(1 << 17):
+        made.graph.value_info.add()
+    with pytest.raises(MXNetError, match="net.onnx' has more than 65"):
+        import_model(saved(tmp_path, made))
+
+
 def test_an_initializer_has_the_bytes_that_it_declares(tmp_path):
     made, _ = model_of("Add", [X, Known(X)])
     made.graph.initializer[0].dims[:] = [1 << 20, 1 << 10]

@@ -18,6 +18,9 @@ __all__ = ["Graph", "Step", "load"]
 
 OLDEST = 7  # of the sets of operators: those before broadcast by attributes
 MOST = 2**31 - 1  # of numbers in the file that are sizes, and of the elements of an array
+# A part without content takes 2 bytes in the file, and 140 and more in memory, several times.
+MOST_PARTS = 1 << 16
+BYTES_PER_PART = 4
 
 
 def _library() -> Any:
@@ -68,7 +71,12 @@ def _messages(message) -> Iterator[Any]:
 def _expect_values(model, path: str, size: int) -> None:
     """Refuse tensors and graphs, wherever they are, that are not read or take too much memory."""
     onnx, arrays = _library(), []
-    for message in _messages(model):
+    most = max(MOST_PARTS, size // BYTES_PER_PART)
+    for i, message in enumerate(_messages(model)):
+        if i == most:
+            raise MXNetError(
+                f"file {path!r} has more than {most} parts\n  expected fewer in its size"
+            )
         if isinstance(message, onnx.TensorProto):
             if message.data_location == message.EXTERNAL or message.external_data:
                 raise UnsupportedError(

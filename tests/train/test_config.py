@@ -108,6 +108,46 @@ def test_what_is_wrong(write, content, reason):
     assert str(refused.value).startswith(f"--config {path}: {reason}")
 
 
+NET = "got/net.py:build"
+MARK = "import pathlib; pathlib.Path('was-run').touch()\n"
+BUILD = """
+from layers.engine import gluon
+def build(shape, outputs): return gluon.nn.Dense(outputs)
+"""
+
+
+@pytest.mark.parametrize("program", ["train", "train.detect"])
+@pytest.mark.parametrize("content", [{"net": NET}, {"options": {"net": NET}}], ids=["file", "run"])
+def test_a_net_of_python_is_named_on_the_command_line_too(write, program, content):
+    path = write(content)
+    told = f"{path}: its net is '{NET}', a Python file that would be run; expected --net {NET} on "
+    with pytest.raises(Refused) as refused:
+        parse(["--config", str(path)], program)
+    assert str(refused.value).startswith(told)
+    for net in (NET, "other.py:build"):
+        assert parse(["--config", str(path), "--net", net], program).net == net
+
+
+def test_a_resumed_net_of_python_is_named_again(tmp_path):
+    of_run(tmp_path, argv := ["--net", NET, "--out", str(tmp_path)])
+    with pytest.raises(Refused, match=f"^{tmp_path}/config.json: its net is '{NET}', a Python"):
+        parse(["--resume", "--out", str(tmp_path)])
+    assert parse([*argv, "--resume"]).net == NET
+
+
+def test_a_config_from_elsewhere_runs_nothing(write, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "got").mkdir()
+    (tmp_path / "got/net.py").write_text(MARK + BUILD)
+    path = write({"options": {"net": NET, "epochs": 1}}, "got/config.json")
+    for argv in (["--config", str(path), "--out", "out"], ["--resume", "--out", "got"]):
+        assert main(argv) == 2
+        assert "a Python file that would be run" in capsys.readouterr().err
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["got"]
+    assert main(["--config", str(path), "--out", "out", "--net", NET]) == 0
+    assert (tmp_path / "was-run").exists()
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(Refused, match="absent.json: No such file or directory"):
         parse(["--config", str(tmp_path / "absent.json")])

@@ -92,7 +92,8 @@ the training ended, as if it never had.
 
 --config takes options from a file, as {{"epochs": 5, "lr": 0.01}}, or the same in YAML; those
 of the command line take precedence. The config.json of a run repeats it bit for bit, into another
-folder.
+folder. No Python file runs that only a file names: give --net my.py:function again, to --config
+as to --resume.
 
 exit status:
   0    trained

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from .. import Refused
 from .values import integer_from, share, sizes, wrong
 
-__all__ = ["DETECTORS", "NETS", "add_net", "complete_net"]
+__all__ = ["DETECTORS", "NETS", "add_net", "complete_net", "refuse_code"]
 
 # The options of each net, and their values where none is given.
 NETS: dict[str, dict[str, Any]] = {
@@ -89,6 +91,21 @@ def one_of(known: Iterable[str], text: str) -> str:
         more = ", gluoncv:NAME," * (known is NETS) or ","
         raise wrong(text, f"{', '.join(known)}{more} or a function in a file such as my.py:build")
     return text
+
+
+def refuse_code(net: str, file: Path) -> None:
+    """Refuse a net that is a Python file, as a file of options must not have one run.
+
+    Raises
+    ------
+    Refused
+        It is one; the message says what to give on the command line.
+    """
+    if net.rpartition(":")[0].endswith(".py"):
+        raise Refused(
+            f"{file}: its net is {net!r}, a Python file that would be run; expected "
+            f"--net {shlex.quote(net)} on the command line too, if you trust it"
+        )
 
 
 def complete_net(options: Namespace) -> None:

@@ -16,7 +16,7 @@ from .config import check_same, from_file
 from .data import add_data, add_images
 from .help import describe
 from .learning import add_learning, check_learning
-from .nets import add_net, complete_net
+from .nets import add_net, complete_net, refuse_code
 from .values import is_utf8
 from .where import add_where
 
@@ -69,6 +69,7 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     check_utf8(argv)
     arguments = parser(program)
     options = arguments.parse_args(argv)
+    named = net_of(options)
     given = from_file(options.config, arguments) if options.config else {}
     arguments.set_defaults(**given)
     options = arguments.parse_args(argv)
@@ -80,11 +81,17 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
         arguments.set_defaults(**before | set_in_file)
         options = arguments.parse_args(argv)
         check_same(options, before, written)
+    if net_of(options) != named:
+        refuse_code(net_of(options), options.config if "net" in given else written)
     complete_net(options)
     check_learning(options)
     if options.out is None:
         options.out, options.overwrite = default, True
     return options
+
+
+def net_of(options: argparse.Namespace) -> str:
+    return getattr(options, "net", "mlp")  # train.module has the one net
 
 
 def check_utf8(argv: list[str] | None) -> None:

@@ -91,7 +91,7 @@ class Graph:
 
     def called_with(self, symbols: dict[str, Symbol]) -> Any:
         """The outputs as symbols, nested as they were given, of others in place of variables."""
-        outputs = self.symbol(**symbols)
+        outputs = self.symbol._replaced(symbols)
         return _regroup(list(outputs), self._format) if self._format else outputs
 
     def call_monitored(

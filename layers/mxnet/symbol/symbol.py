@@ -123,7 +123,7 @@ class Symbol(Methods):
     def __reduce__(self):
         return load_json, (self.tojson(remove_amp_cast=False),)
 
-    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+    def __call__(self, /, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """A copy of the graph, in which the given symbols replace variables."""
         node = self._entries[0][0]
         if node.op is not None and not node.inputs and not node.name:
@@ -136,22 +136,27 @@ class Symbol(Methods):
                 f"{self}: {len(args)} symbols by position, and {[*kwargs]} by name\n"
                 f"  expected all by position, or all by name: {arguments}"
             )
-        given = by_name(str(self), arguments, args) | kwargs
+        if len(args) > len(arguments):
+            raise ArgumentError(f"{self}: {len(args)} is no input\n  expected {arguments}")
+        made = self._replaced(by_name(str(self), arguments, args) | kwargs)
+        if name:
+            made._entries[0][0].name = name
+        return made
+
+    def _replaced(self, given: dict[str, Symbol]) -> Symbol:
+        """A copy of the graph, with these symbols for the variables of these names."""
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
                 raise ArgumentError(f"{self}: {key} is {symbol!r}\n  expected a Symbol")
-        unknown = [key for key in given if key not in self.list_inputs()]
-        if len(args) > len(arguments) or unknown:
+        inputs = {*self.list_inputs()}
+        if unknown := [key for key in given if key not in inputs]:
             raise ArgumentError(
-                f"{self}: {unknown[0] if unknown else len(args)} is no input\n"
-                f"  expected {arguments}"
+                f"{self}: {unknown[0]} is no input\n  expected {self.list_arguments()}"
             )
         entries = copy_graph(
             self._entries,
             lambda node: given[node.name]._entries[0] if node.name in given else None,
         )
-        if name:
-            entries[0][0].name = name
         return Symbol(entries)
 
     def _gen_atomic_symbol(self) -> Symbol:
@@ -231,7 +236,7 @@ class Symbol(Methods):
 
     # Shapes and dtypes
 
-    def infer_shape(self, *args, **kwargs):
+    def infer_shape(self, /, *args, **kwargs):
         """Shapes of arguments, outputs and states, from some that are known.
 
         Parameters
@@ -258,7 +263,7 @@ class Symbol(Methods):
             return None, None, None
         return found
 
-    def infer_shape_partial(self, *args, **kwargs):
+    def infer_shape_partial(self, /, *args, **kwargs):
         """As `infer_shape`, with () for each unknown shape; with np_shape semantics None.
 
         Raises
@@ -278,7 +283,7 @@ class Symbol(Methods):
             given[name] = _infer.with_unknown_sizes(tuple(shape))
         return self._by_role(_infer.shapes(self._entries, given))
 
-    def infer_type(self, *args, **kwargs):
+    def infer_type(self, /, *args, **kwargs):
         """Dtypes of arguments, outputs and states, from some that are known.
 
         Three times None, when the known dtypes do not determine all others.
@@ -295,7 +300,7 @@ class Symbol(Methods):
             return None, None, None
         return found
 
-    def infer_type_partial(self, *args, **kwargs):
+    def infer_type_partial(self, /, *args, **kwargs):
         """As `infer_type`, with None for each unknown dtype.
 
         Raises

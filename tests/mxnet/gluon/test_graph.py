@@ -298,6 +298,20 @@ def test_no_parameter_is_lost_where_names_begin_alike(mx):
     assert sorted(block._collect_params_with_prefix()) == ["w", "ww"]
 
 
+@pytest.mark.engine("torch")  # MXNet takes them for Python's arguments
+@pytest.mark.parametrize("name", ["name", "self"])
+def test_names_of_inputs_are_no_arguments_of_python(mx, name):
+    y = mx.sym.var(name) * 2
+    assert y.infer_shape(**{name: (2, 3)})[1] == [(2, 3)]
+    assert y.infer_type(**{name: "float16"})[1] == [np.float16]
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.SymbolBlock(y, mx.sym.var(name)))
+    net.hybridize()
+    assert (net(mx.nd.ones((2, 3))).asnumpy() == 2).all()
+    module = mx.mod.Module(y, data_names=[name], label_names=None)
+    module.bind([(name, (2, 3))], for_training=False)
+
+
 def test_an_input_by_its_name(mx, net, x, files):
     graph = mx.sym.load(files[0])
     block = mx.gluon.SymbolBlock(graph.get_internals()["m_dense0_fwd_output"], mx.sym.var("data"))

@@ -28,6 +28,7 @@ def build(variant: str, device: str, sizes: tuple, batch: int, steps: int, epoch
 
         def train():
             options = {"learning_rate": RATE, "epochs": epochs, "ctx": context}
+            options["optimizer_params"] = {"momentum": 0.0}
             return [e.loss for e in fit(net, batches, loss, optimizer="sgd", **options)]
 
         return Entry(train, train)

@@ -126,7 +126,7 @@ class Named:
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_what_python_writes(protocol):
-    value = {0: (None, [1.5, "a", (1,), (1, 2), (1, 2, 3, 4)]), "b": {1: 2**70}, "c": 2**31}
+    value = {0: (None, [1.5, "a", (1,), (1, 2), (1, 2, 3, 4)]), "b": {1: 2**62}, "c": 2**31}
     value["d"] = {"same": value["b"]}
     if protocol > 2:
         value["n"] = [np.float32(0.5), np.int64(-3), np.float64(2), np.bool_(True)]

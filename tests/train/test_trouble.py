@@ -41,6 +41,7 @@ def net(bound, backward=False):
 
 def failure(block, before=(), after=(), x=X, **how):
     how = {"epochs": 3, "batch_size": 8, "learning_rate": 0.001, "optimizer": "sgd"} | how
+    how["optimizer_params"] = {"momentum": 0.0}
     with pytest.raises(Diverged) as diverged:
         fit(block, (x, Y), SOFTMAX, callbacks=[*before, callbacks.Guard(), *after], **how)
     return str(diverged.value)

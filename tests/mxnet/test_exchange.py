@@ -403,10 +403,16 @@ def test_the_batch_of_torch_export_stays_open():
 @pytest.mark.parametrize(
     "make, x",
     [
-        (lambda: layers.GroupNormBlock(in_channels=4, num_groups=2), np.random.RandomState(0).randn(3, 4, 5)),
+        (
+            lambda: layers.GroupNormBlock(in_channels=4, num_groups=2),
+            np.random.RandomState(0).randn(3, 4, 5),
+        ),
         (lambda: layers.SparsemaxBlock(), np.random.RandomState(0).randn(3, 6)),
         (lambda: layers.EmbeddingBag(6, 3), np.arange(12).reshape(3, 4) % 6),
-        (lambda: layers.EmbeddingBag(6, 3, mode="mean", padding=-1), np.arange(12).reshape(3, 4) % 5 - 1),
+        (
+            lambda: layers.EmbeddingBag(6, 3, mode="mean", padding=-1),
+            np.arange(12).reshape(3, 4) % 5 - 1,
+        ),
     ],
     ids=["GroupNormBlock", "SparsemaxBlock", "EmbeddingBag", "EmbeddingBag, padding"],
 )

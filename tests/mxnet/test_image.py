@@ -188,7 +188,9 @@ def test_values_are_recorded(mx, pytestconfig):
     recorded = np.load(path)
     assert set(recorded) == set(found)
     for name, array in found.items():
-        assert (recorded[name] == array).all() and recorded[name].dtype == array.dtype, name
+        assert recorded[name].dtype == array.dtype, name
+        # Processors round the products of a change of hue in different ways.
+        np.testing.assert_allclose(recorded[name], array, rtol=1e-5, atol=1e-3, err_msg=name)
 
 
 RECORDED = np.load(GOLDEN / "image.npz") if (GOLDEN / "image.npz").exists() else {}

@@ -3,17 +3,21 @@
 import contextlib
 
 import pytest
-import torch
-import torch.autograd.forward_ad as forward_mode
 
-import layers.mxnet as mx
 from layers import operator
-from layers.mxnet import autograd, gluon, nd
-from layers.mxnet.base import RecordingError, UnsupportedError
+from layers.engine import autograd, gluon, mx, nd
 from layers.ops import Custom, customop
 
+torch = pytest.importorskip("torch", reason="torch.func is PyTorch's")
+forward_mode = pytest.importorskip("torch.autograd.forward_ad")
+errors = pytest.importorskip("layers.mxnet.base")
+RecordingError, UnsupportedError = errors.RecordingError, errors.UnsupportedError
+
 # PyTorch's forward mode compiles its formulas in a way that it deprecates itself.
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script.*:DeprecationWarning")
+pytestmark = [
+    pytest.mark.engine("torch"),
+    pytest.mark.filterwarnings("ignore:.torch.jit.script.*:DeprecationWarning"),
+]
 
 X = torch.tensor([[1.0, 2.0], [-3.0, 0.5], [2.0, 4.0]])
 

@@ -100,6 +100,7 @@ def test_a_loss_that_explodes(tmp_path):
 
 def test_a_resumed_training_explodes_too(tmp_path):
     how = {"batch_size": 8, "optimizer": "sgd", "learning_rate": 0.01}
+    how["optimizer_params"] = {"momentum": 0.0}
     fit(linear(), (X, Y), SOFTMAX, epochs=1, **how,
         callbacks=[callbacks.Guard(), callbacks.Checkpoint(tmp_path)])  # fmt: skip
     line = failure(linear(), [Faster()], resume=tmp_path, learning_rate=0.01)

@@ -14,6 +14,7 @@ from train import data
 
 from . import arrays, graphs, models, params, records
 from .judge import Reader
+from .names import Names
 from .states import States
 
 EARLY = ".* ends early. a JPEG"  # the warning of an image that is read as far as it goes
@@ -140,7 +141,7 @@ def _prepared(found: data.Data) -> int:
     return sum(part.nbytes for part in (found.x, found.y, found.held_out_x, found.held_out_y))
 
 
-_network, _states = _Network(), States()
+_names, _network, _states = Names(), _Network(), States()
 READERS = {
     "params": Reader(params.make, lambda f: nd.load(f / "a.params")),
     "parameters": Reader(params.parameters, _network.read, left=_network.left),
@@ -170,4 +171,6 @@ READERS = {
     "pictures": Reader(records.pictures, lambda f: data.load(str(f / "a.rec")), size=_prepared),
     "libsvm": Reader(arrays.libsvm, _read_libsvm, _batches, size=_of_matrix),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
+    # PyTorch's tracers take memory for any graph.
+    "names": Reader(_names.make, _names.read, _names.use, size=lambda found: 64 << 20),
 }

@@ -16,6 +16,7 @@ pytest.importorskip("onnx", reason="one of the readers is that of ONNX files")
 from hostile.campaign import SHARES, campaign, run, table
 from hostile.children import in_child
 from hostile.judge import Reader, judge
+from hostile.names import RUNS, nothing_runs
 from hostile.readers import EARLY, READERS
 from layers.mxnet import MXNetError
 
@@ -31,6 +32,21 @@ def test_hostile_files(name):
     result = run(name, range(100))
     assert not result.unclean, "\n".join(f"seed {s}: {v}" for s, v in result.unclean[:9])
     assert result.outcomes["refused"] and result.outcomes["read"]
+
+
+@pytest.mark.slow
+def test_hostile_names_on_the_ways_that_take_long(monkeypatch):
+    monkeypatch.setattr("hostile.names.SOMETIMES", 1)
+    result = run("names", range(1000, 1100))
+    assert not result.unclean, "\n".join(f"seed {s}: {v}" for s, v in result.unclean[:9])
+
+
+def test_a_name_that_runs_is_unclean(tmp_path):
+    def read(folder):
+        with nothing_runs():
+            exec(RUNS)
+
+    assert judge("x", Reader(lambda rng: {"x": b"x"}, read), 0, tmp_path).outcome == "Ran"
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def export_model(
                 program,
                 Path(fsdecode(onnx_file_path)),
                 input_names=names,
-                output_names=graph.list_outputs(),
+                output_names=_different(graph.list_outputs()),
                 parameters=parameters,
                 dynamic_shapes=sizes,
                 external_data=_bytes(values) > LARGEST,
@@ -200,6 +200,13 @@ def _name(graph, parameters: dict[str, str]) -> None:
     for value, name in found.items():
         value.name = _free(name or "p", values)
         values.add(value)
+
+
+def _different(names: list[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for name in names:
+        found[_free(name, found)] = None
+    return list(found)
 
 
 def _free(name: str, taken: Container[str]) -> str:

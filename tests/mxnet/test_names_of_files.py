@@ -110,3 +110,16 @@ def test_an_onnx_file_cannot_have_any_name(tmp_path):
     with pytest.raises(mx.MXNetError, match="the name '.ud800'.*\n  expected"):
         mx.onnx.export_model(symbol, {"\ud800": nd.ones(3)}, [(1, 3)], np.float32, tmp_path / "x")
     assert not list(tmp_path.iterdir())
+
+
+def test_outputs_of_one_name_have_different_ones_in_an_onnx_file(tmp_path):
+    pytest.importorskip("onnxscript", reason="of the extra `exchange`")
+    onnx = pytest.importorskip("onnx", reason="of the extra `exchange`")
+    first, second = (f(sym.var("data"), name="same") for f in (sym.exp, sym.sqrt))
+    group, path = sym.Group([first, second, first]), tmp_path / "net.onnx"
+    mx.onnx.export_model(group, {}, [x.shape], onnx_file_path=path)
+    names = [output.name for output in onnx.load(path).graph.output]
+    assert names[0] == "same_output" and len({*names}) == 3
+    found = mx.contrib.onnx.import_to_gluon(path)(nd.array(x))
+    for y, expected in zip(found, (np.exp(x), np.sqrt(x), np.exp(x))):
+        np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import shutil
@@ -10,7 +11,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from .judge import Reader, Verdict, judge
+import torch
+
+from .judge import SECONDS, Reader, Verdict, judge
+
+LONGEST = 30 * SECONDS  # for a call into C that hangs, which no signal ends
 
 
 def in_place(
@@ -32,7 +37,8 @@ def in_child(
     while left:
         status = yield from _of_fork(lambda: in_place(name, reader, left, home), left)
         if left:
-            crash = f"signal {signal.Signals(os.WTERMSIG(status)).name}" if status else "it ended"
+            how = f"signal {signal.Signals(os.WTERMSIG(status)).name}" if status else "it ended"
+            crash = f"{how}, or hung for {LONGEST} s"
             yield left.pop(0), Verdict("crash", crash)
 
 
@@ -44,9 +50,12 @@ def _of_fork(verdicts: Callable[[], Iterator], left: list[int]) -> Iterator[tupl
         os.close(reading)
         status = 1
         try:
-            with open(writing, "w", buffering=1) as file:
+            torch.set_num_threads(1)  # a fork has none of the threads that it would wait for
+            with open(writing, "w", buffering=1) as file, open(os.devnull, "w") as nowhere:
+                faulthandler.dump_traceback_later(LONGEST, exit=True, file=nowhere)
                 for seed, verdict in verdicts():
                     print(json.dumps([seed, *verdict]), file=file)
+                    faulthandler.dump_traceback_later(LONGEST, exit=True, file=nowhere)
             status = 0
         finally:
             sys.stderr.flush()

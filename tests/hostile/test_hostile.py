@@ -119,6 +119,38 @@ def test_what_is_half_applied(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each reader in C++ runs in a fork")
+def test_a_hang_in_c_is_a_verdict(tmp_path, monkeypatch):
+    def read(folder):
+        if folder.name == "1":
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            signal.sigwait([signal.SIGUSR1])
+        raise MXNetError(folder)
+
+    monkeypatch.setattr("hostile.children.LONGEST", 3)
+    reader = Reader(lambda rng: {"x": b"x"}, read, native=True)
+    found = {seed: v.outcome for seed, v in in_child("x", reader, range(3), tmp_path)}
+    assert found == {0: "refused", 1: "crash", 2: "refused"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each reader in C++ runs in a fork")
+def test_a_fork_waits_for_no_threads_of_this_process(tmp_path, monkeypatch):
+    import torch
+
+    def read(folder):
+        return (torch.ones(1 << 22) + 1).sum()
+
+    monkeypatch.setattr("hostile.children.LONGEST", 5)
+    reader = Reader(lambda rng: {"x": b"x"}, read, native=True)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        read(None)  # by two threads, of which a fork has one
+        assert [v.outcome for _, v in in_child("x", reader, range(1), tmp_path)] == ["read"]
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each reader in C++ runs in a fork")
 def test_a_crash_is_a_verdict_and_the_rest_goes_on(tmp_path):
     def read(folder):
         if folder.name == "1":

@@ -1,10 +1,12 @@
 """`hybridize(backend=...)`: custom operators, compiled whole or run as they are."""
 
 import copy
+import getpass
 import importlib
 import logging
 import os
 import random
+import subprocess
 import sys
 import threading
 import warnings
@@ -902,6 +904,33 @@ for _ in range(2):
     (line,) = done.stderr.splitlines()
     assert line.startswith("the graph of hybridlambda0 is not compiled, and runs as it is: ")
     assert "ompiler" in line
+
+
+@pytest.mark.parametrize("variable", ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TMPDIR"])
+def test_compiled_code_that_others_can_change_is_not_loaded(tmp_path, variable):
+    program = """
+from layers.mxnet import gluon, nd
+
+net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x) * 7)
+net.hybridize(backend="inductor")
+assert [net(nd.zeros(3)).sum().asscalar() for _ in range(2)] == [0, 0]
+"""
+    folder = tmp_path / f"torchinductor_{getpass.getuser()}"
+    folder.mkdir()
+    folder.chmod(0o777)
+    place = tmp_path if variable == "TMPDIR" else folder
+    environment = {n: v for n, v in os.environ.items() if n != "TORCHINDUCTOR_CACHE_DIR"}
+    command = [sys.executable, "-W", "ignore", "-c", program]  # a fork has PyTorch's settings
+    done = subprocess.run(
+        command, env=environment | {variable: str(place)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    told = "the graph of hybridlambda0 is not compiled, and runs as it is: UnsupportedError: "
+    told += "compiled code would be loaded from a place that others can change; expected TMPDIR, "
+    told += "TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR of your own: "
+    assert line.startswith(told)
+    assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
 def test_a_wrong_input_is_the_callers_error(told):

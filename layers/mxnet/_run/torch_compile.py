@@ -14,6 +14,7 @@ import torch
 
 from ..base import ArgumentError
 from . import product_pass
+from .compile_cache import expect_private
 from .whole import Whole
 
 OPTIONS = "mode", "options"  # of torch.compile
@@ -97,10 +98,16 @@ def compiled(
     device : {'cpu', 'cuda'}
     mode, options
         As of `torch.compile`; here they may come together.
+
+    Raises
+    ------
+    UnsupportedError
+        Another user can change the compiled code that would be loaded.
     """
     guards = _arrays_from_outside if whole else _arguments
     settings: dict[str, Any] = {}
     if backend == "inductor":
+        expect_private()
         # The draws are those of the graph as it is, the product is that of `_table.product`, and
         # what is cast to 16 bits and back is rounded.
         settings |= {"fallback_random": True, "post_grad_custom_pre_pass": product_pass.rewrite()}

@@ -2,7 +2,7 @@
 
 Libraries are in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
 ``~/.cache/layers``, under the hash of the source, its headers and the command that compiles it.
-They are loaded from there, so a folder that others can write to is refused.
+They are loaded from there, so a place that another user can change is refused.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import platform
 import re
 import shlex
 import shutil
-import stat
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+from ..._private import changeable_part, make_private_folder
 
 __all__ = ["SOURCES", "LibraryError", "Toolchain", "build"]
 
@@ -62,15 +63,18 @@ def build(source: str | Path) -> Path:
     Raises
     ------
     LibraryError
-        There is no compiler, or it fails; or the folder cannot be written to, or others can write
-        to it.
+        There is no compiler, or it fails; or the folder cannot be written to, or another user can
+        change what is loaded from it.
     """
     source = Path(source).absolute()
     tools = SOURCES[source.suffix]
     command = [*_compiler(tools), *tools.options]
     flags = shlex.split(os.environ.get(tools.flags, ""))
     folder = _folder()
-    _make_private(folder)
+    try:
+        _expect_private(folder, make_private_folder(folder))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
     library = folder / f"{source.stem}-{_hash(source, [*command, *flags])}.so"
     if not library.exists():
         # Flags after the source: they may name libraries to link with.
@@ -83,22 +87,15 @@ def build(source: str | Path) -> Path:
                 os.replace(built, library)
         except OSError as error:
             raise _unwritable(folder, error) from error
+    _expect_private(library, changeable_part(library))
     return library
 
 
-def _make_private(folder: Path) -> None:
-    """Make the folder; refuse one that others can write to, as the libraries in it are run."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = folder.stat()
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    if os.name != "posix":
-        return
-    if status.st_uid not in (os.geteuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+def _expect_private(path: Path, changeable: str) -> None:
+    """Refuse to load from a place of which another user can change this part."""
+    if changeable:
         raise LibraryError(
-            f"the folder of built libraries, {folder}, can be written by others: it is user "
-            f"{status.st_uid}'s, {stat.filemode(status.st_mode)}\n"
+            f"built libraries are run, and {path} can be changed by others: {changeable}\n"
             "  expected a folder of your own, chmod go-w: set LAYERS_CACHE to another"
         )
 

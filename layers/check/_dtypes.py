@@ -22,7 +22,7 @@ WHOLE = ("bool", "int8", "uint8", "int32", "int64")
 
 
 def dtypes(checker: Checker) -> str:
-    """In each dtype the results are right, or the call is refused."""
+    """Check that in each dtype the results are right, or the call is refused."""
     if checker.trial.seeded:
         raise Unchecked("in other dtypes it may draw other numbers")
     taken: list[str] = []
@@ -41,7 +41,7 @@ def dtypes(checker: Checker) -> str:
 
 
 def _compare_inside(compare_results: Callable, guards: Guards) -> None:
-    """Compare the results; what a library writes past its arrays is told before."""
+    """Compare the results, after reporting what a library writes past its arrays."""
     try:
         compare_results()
     finally:
@@ -71,7 +71,7 @@ def _cases(checker: Checker) -> Iterator[tuple[str, Any]]:
 
 
 def _whole_cases(checker: Checker, values: Values) -> Iterator[tuple[str, Any]]:
-    """Those of whole numbers in place of floats: a library may take them for floats."""
+    """Yield the cases of whole numbers, which a library may take for floats."""
     floats = [n for n, v in values.items() if v.dtype.kind == "f"]
     for dtype in WHOLE:
         whole = values | {

@@ -1,7 +1,9 @@
 """Kernels: faster code for an operator's formula, which computes what the formula does."""
 
+import os
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 
@@ -161,6 +163,13 @@ def test_graphs_follow_the_switch(options, monkeypatch):
     with kernels(False):
         net(nd.array(X))
     assert seen
+
+
+@pytest.mark.parametrize("value, on", [("0", "False"), ("1", "True")])
+def test_the_environment_sets_the_switch(value, on):
+    code = "from layers.mxnet import _kernels; print(_kernels.are_on())"
+    done = forks.run(["-c", code], env=os.environ | {"LAYERS_KERNELS": value})
+    assert done.stdout.strip() == on, done.stderr
 
 
 def test_an_operator_of_the_same_name_has_no_kernel():

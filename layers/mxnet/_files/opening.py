@@ -15,7 +15,7 @@ __all__ = ["NoRegularFileError", "open_file", "write_files"]
 
 
 class NoRegularFileError(MXNetError, OSError):
-    """A path is that of a pipe or a device, of which reading might never end."""
+    """The error of a path to a pipe or a device, which might be read without end."""
 
 
 def open_file(path: str | os.PathLike, mode: str = "rb", **options) -> IO:

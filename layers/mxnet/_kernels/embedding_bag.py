@@ -55,7 +55,7 @@ class embedding_bag:
 
 
 def factors(x, ids, weights, padding):
-    """Return what rows of the dtype of x are multiplied with, 0 for padding, or None."""
+    """Return the factors of rows, in the dtype of x, 0 for padding; None if all are 1."""
     given = None if weights is None else weights.reshape(-1).to(x.dtype)
     if padding is None:
         return given

@@ -45,7 +45,7 @@ class scaled_dot_product_attention:
 
 
 def bias(mask, q, k):
-    """Return what is added to the scores: 0 for keys that are allowed, else -∞."""
+    """Return the mask that is added to the scores: 0 for allowed keys, else -∞."""
     if mask is None:
         return None
     if mask.dim() == 2:

@@ -98,7 +98,7 @@ class CustomCall:
         raise NotImplementedError
 
     def record(self, ctx, tensors: tuple) -> tuple[Tensor, ...]:
-        """Return the outputs, and keep in `ctx` what `differentiate` needs."""
+        """Return the outputs, and save in `ctx` the tensors for `differentiate`."""
         ctx.specs = specs = specs_of(tensors)
         results = separate(self, self.forward(tensors, specs))
         if saved := self.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
@@ -169,7 +169,7 @@ def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tenso
 
 
 def _recorded(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
-    """Return the outputs, while PyTorch records what they are computed from."""
+    """Return the outputs of a call that autograd records."""
     try:
         return _apply(operation, *tensors)
     except RuntimeError as error:  # inside torch.func's transforms, before it does anything

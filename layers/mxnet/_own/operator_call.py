@@ -1,4 +1,4 @@
-"""The call of an `Operator` on PyTorch: what is known after the first call of a kind."""
+"""The call of an `Operator` on PyTorch, with all that the first call of a kind decides."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ class OperatorCall(CustomCall):
         return plan.compute([known[name] for name in plan.values])
 
     def _saves_again(self, arrays: dict[str, Any]) -> dict[str, NDArray]:
-        """What forward saves, computed from the inputs again, in the graph of autograd.
+        """Compute the saved values from the inputs again, in the graph of autograd.
 
-        What was saved is a constant, through which a second derivative would be wrong.
+        As constants they would make a second derivative wrong.
         """
         operator = self.operator
         before = generator_states(self.context)
@@ -143,14 +143,14 @@ class OperatorCall(CustomCall):
         return dict(zip(operator.saves, y[len(operator.outputs) :]))
 
     def _check_once(self, specs, found, values: Sequence, tensors: tuple) -> None:
-        """Check outputs for inputs of these shapes and dtypes, and keep what was found."""
+        """Check the outputs for inputs of new shapes or dtypes, and remember theirs."""
         self._check(values, tensors)
         if len(self._seen) > 1024:
             self._seen.clear()
         self._seen[specs] = found
 
     def _check(self, values: tuple, tensors) -> None:
-        """Whether the outputs are what the operator says of itself."""
+        """Refuse outputs that are not as the operator declares them."""
         operator = self.operator
         if len(values) != len(operator.results):
             raise ShapeError(operator.wrong_count(len(values)))
@@ -231,7 +231,7 @@ class OperatorCall(CustomCall):
 
 
 def _without_second(operator, gradient: str, value: str, x: str) -> str:
-    """Why a saved value cannot be computed again for a second derivative."""
+    """Explain why a saved value cannot be computed again for a second derivative."""
     if x in operator.states:
         why, expected = f"forward has changed {x} since", "an operator without states"
     else:
@@ -260,12 +260,14 @@ class KernelCall(OperatorCall):
         return plan
 
     def _gradients_again(self, tensors, plan):
+        if self.traced:  # the formula's own saved values would have to be computed again
+            return super()._gradients_again(tensors, plan)
         given = dict(zip(plan.known, tensors))
         return self.formula._gradients_again(tuple(map(given.get, plan.again.known)), plan.again)
 
 
 class GradientPlan:
-    """The gradients that are computed when some are asked for, and what is saved for them.
+    """The choice of gradients to compute, and of values to save for them.
 
     Attributes
     ----------
@@ -317,7 +319,7 @@ class GradientPlan:
 
 
 def _expect_gradients(operator, given: Any) -> dict:
-    """What `backward` gave, if it is a dict of gradients by input."""
+    """Return what `backward` gave; refuse it unless it is a dict of gradients by input."""
     if not isinstance(given, dict) or given.keys() - set(operator.inputs):
         raise DTypeError(no_gradients(operator, given))
     return given

@@ -81,7 +81,7 @@ class Wanted:
         self.places: list[int] = []
 
     def compute(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The gradients that there are, from what was saved and the gradients of the outputs."""
+        """Return the gradients, from the saved tensors and the gradients of the outputs."""
         count = len(tensors) - self.visible
         found = self.operation.backward(
             tuple(tensors[:count]), tuple(tensors[count:]), self.specs, self.asked

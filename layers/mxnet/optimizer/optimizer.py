@@ -318,12 +318,12 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     def update_counts(self, index: Sequence, device_id: int) -> list[int]:
-        """How often each of some parameters was updated on a device."""
+        """Return the number of updates of each of these parameters on a device."""
         counts = self._all_index_update_counts.get(device_id, {})
         return [self._count(counts, i) for i in index]
 
     def _count(self, counts: dict, index: int | str) -> int:
-        """How often a parameter was updated, by the counts of a device, or on another before."""
+        """Return the number of updates of a parameter, on this device or an earlier one."""
         return max(counts.get(index, self.begin_num_update), self._counts_elsewhere.get(index, 0))
 
     def continue_counts(self, devices: Iterable[int]) -> None:

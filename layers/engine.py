@@ -111,7 +111,7 @@ _adapters: list[type] = []  # a cache of one; PyTorch's compiler cannot trace @c
 def adapter() -> type:
     """The class that calls an `Operator` on this engine."""
     if not _adapters:
-        module = {"torch": "layers.mxnet._own.adapter", "mxnet": "layers.ops.ways.custom"}[name()]
+        module = {"torch": "layers.mxnet._op.adapter", "mxnet": "layers.ops.ways.custom"}[name()]
         _adapters.append(import_module(module).Adapter)
     return _adapters[0]
 

@@ -102,7 +102,7 @@ def mx(engine):
 @pytest.fixture
 def phases(monkeypatch):
     """What operators' own code was run for."""
-    from layers.mxnet._own.call import CustomCall
+    from layers.mxnet._op.call import CustomCall
 
     seen, run = [], CustomCall.run
 

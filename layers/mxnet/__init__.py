@@ -55,10 +55,10 @@ from . import visualization as viz
 from ._malloc import tune
 from ._old.gluoncv import gluoncv
 from ._old.install import install
-from ._own.custom import custom
-from ._own.function import Function
+from ._op.custom import custom
+from ._op.function import Function
 from ._run.cached_op import CachedOp
-from ._own.python_op import NDArrayOp, NumpyOp, PythonOp
+from ._op.python_op import NDArrayOp, NumpyOp, PythonOp
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus

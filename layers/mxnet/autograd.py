@@ -24,7 +24,7 @@ from .base import ArgumentError, MXNetError, RecordingError, describe_value
 from .context import _stack
 
 if TYPE_CHECKING:
-    from ._own.function import Function as Function  # the package puts it here
+    from ._op.function import Function as Function  # the package puts it here
     from .symbol._recorded import get_symbol as get_symbol  # and this
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from . import autograd
-from ._own.call import as_output
-from ._own.node import functions_with_memory
+from ._op.call import as_output
+from ._op.node import functions_with_memory
 from ._run import placed
 from ._run.equal_nodes import merged
 from ._run.monitored import Monitored

@@ -882,7 +882,7 @@ def product_of(net, n):
 
 
 def test_not_finite_values_are_found(monkeypatch):
-    from layers.mxnet._own import call
+    from layers.mxnet._op import call
 
     @operator
     class inverse:

@@ -1006,7 +1006,7 @@ def test_what_is_not_recorded_goes_no_way_through_autograd(monkeypatch):
     """Also where PyTorch's own grad mode is on, as it is outside of `record`."""
     import torch
 
-    from layers.mxnet._own import call
+    from layers.mxnet._op import call
 
     @operator
     class twice:

@@ -177,7 +177,7 @@ def test_a_prop_says_it_of_its_operator(engine, said, where):
 
 def call_of(name):
     """The call of a registered operator, as it is about to run."""
-    from layers.mxnet._own.registered import define
+    from layers.mxnet._op.registered import define
 
     return define(name, ()).prepare([nd.array([1.0])._tensor], [], mx.cpu())[0]
 
@@ -228,7 +228,7 @@ def test_a_refusal_names_the_users_file_and_line(make, caplog):
 
 @pytest.mark.engine("torch")
 def test_a_function_of_autograd_is_not_pure():
-    from layers.mxnet._own.function import FunctionCall
+    from layers.mxnet._op.function import FunctionCall
 
     class Same(autograd.Function):
         def forward(self, x):

@@ -384,7 +384,7 @@ ROOTS = {
 
 @pytest.fixture
 def nan_is_told(monkeypatch):
-    monkeypatch.setattr("layers.mxnet._own.call.CHECK_NAN", True)
+    monkeypatch.setattr("layers.mxnet._op.call.CHECK_NAN", True)
 
 
 @pytest.mark.parametrize("what", ROOTS)
@@ -420,7 +420,7 @@ def test_nan_is_told_of_compiled_graphs(nan_is_told):
 
 def test_nan_is_asked_for_by_the_environment():
     done = forks.run(
-        ["-c", "from layers.mxnet._own import call; print(call.CHECK_NAN)"],
+        ["-c", "from layers.mxnet._op import call; print(call.CHECK_NAN)"],
         env=os.environ | {"LAYERS_CHECK_NAN": "1"},
     )
     assert done.stdout.strip() == "True", done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .._own.lookups import bags
+from .._op.lookups import bags
 from . import wide
 
 _sum_bags = torch.ops.aten._embedding_bag_forward_only.default

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .._own.lookups import classes
+from .._op.lookups import classes
 from .._table.product import linear, mm
 from . import are_alike, wide
 

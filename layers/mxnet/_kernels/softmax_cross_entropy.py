@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from .._own.lookups import NO_LABEL, no_class, numbers
+from .._op.lookups import NO_LABEL, no_class, numbers
 from . import wide
 
 

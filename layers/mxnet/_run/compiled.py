@@ -9,7 +9,7 @@ from threading import RLock
 import torch
 
 from .._draws import draws_restored, generator_states
-from .._own.node import CUSTOM, prepared
+from .._op.node import CUSTOM, prepared
 from ..autograd import inside, state
 from ..base import UnsupportedError
 from ..context import Context

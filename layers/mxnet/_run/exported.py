@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from .._own.call import CustomCall, forward_of
-from .._own.node import CUSTOM, prepared
+from .._op.call import CustomCall, forward_of
+from .._op.node import CUSTOM, prepared
 from ..autograd import state
 from ..base import MXNetError, UnsupportedError
 from ..context import Context

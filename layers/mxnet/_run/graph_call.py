@@ -9,7 +9,7 @@ import torch
 
 from .. import autograd
 from .._draws import draws_restored, generator_states
-from .._own.call import refuse_second
+from .._op.call import refuse_second
 from ..base import RecordingError
 from ..context import Context
 from .program import Program

@@ -18,7 +18,7 @@ from types import CodeType
 import numpy as np
 import torch
 
-from .._own.call import CustomCall
+from .._op.call import CustomCall
 
 LIBRARIES = tuple(
     str(Path(p).parent) for p in (Path(__file__).parents[1], np.__file__, torch.__file__)

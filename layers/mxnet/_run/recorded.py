@@ -16,7 +16,7 @@ import torch
 
 from .. import autograd
 from .._draws import draws_restored, generator_states
-from .._own.node import CUSTOM
+from .._op.node import CUSTOM
 from .._tensor import PYTORCH_ERRORS
 from ..base import explained
 from ..context import Context

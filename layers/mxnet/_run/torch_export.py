@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .. import _dtype, ndarray, symbol
-from .._own.node import CUSTOM
+from .._op.node import CUSTOM
 from ..base import ArgumentError, MXNetError
 from ..context import cpu
 from ..gluon import SymbolBlock

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from .._own import call as own_call
-from .._own.call import CustomCall, call
+from .._op import call as own_call
+from .._op.call import CustomCall, call
 from ..autograd import inside, state
 from ..context import Context
 from ..symbol._node import Node

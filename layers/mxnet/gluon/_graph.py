@@ -13,7 +13,7 @@ import torch
 from .. import autograd, symbol
 from .._dtype import to_numpy, to_torch
 from .._files.opening import write_files
-from .._own.call import as_output
+from .._op.call import as_output
 from .._run.compiled import Compiled
 from .._run.monitored import Monitored
 from .._run.program import Program

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .._own.call import as_output
+from .._op.call import as_output
 from .._run.recompute import recomputed
 from ..autograd import state
 from ..ndarray import NDArray

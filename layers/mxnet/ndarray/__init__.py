@@ -30,4 +30,4 @@ _methods.fill(NDArray)
 for _name in (*_arithmetic.__all__, *_create.__all__):
     setattr(ndarray, _name, globals()[_name])
 if TYPE_CHECKING:  # the package adds it: custom operators are built on arrays
-    from .._own.custom import custom as Custom
+    from .._op.custom import custom as Custom

@@ -21,7 +21,7 @@ from ._create import *
 from .symbol import *
 from .symbol import Symbol
 
-from .._own.node import CUSTOM
+from .._op.node import CUSTOM
 from .register import symbolic
 
 Custom = symbolic(CUSTOM, "Custom")

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 from .. import _np_shape
-from .._own.node import CUSTOM
+from .._op.node import CUSTOM
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
 from ..operator import expect_registered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from .._own.node import CUSTOM
+from .._op.node import CUSTOM
 from .._table.registry import SUPPLIED, Op
 from .._table.rnn import RNN, RNN_OF_PARTS
 from ..base import RecordingError, UnsupportedError

@@ -7,10 +7,10 @@ from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
+from . import engine
 from ._errors import did_you_mean
 from ._renamed import formerly
 from .engine import expect, gluon, mx, mxnet_error, sym
-from .ops.ways.custom import registered
 
 __all__ = ["OperatorBlock"]
 
@@ -134,7 +134,7 @@ def _inputs(op: Any, attributes: dict[str, Any]) -> tuple[str, ...]:
 
 def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]:
     """The names of the inputs of an operator that is registered under a name."""
-    for operator in registered():
+    for operator in engine.adapter().registered():
         if operator.name == name:  # asked here: Apache MXNet crashes where its Prop refuses one
             for attribute in attributes.keys() & operator.attributes.keys():
                 operator.parse(attribute, attributes[attribute])
@@ -143,11 +143,12 @@ def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]
     except mx.base.MXNetError as error:
         if isinstance(error, TypeError):  # it is registered, and refuses these arguments
             raise
+        names = [known.name for known in engine.adapter().registered()]
         raise mxnet_error(
             ValueError,
             f"OperatorBlock: no operator is registered under the name {name!r}"
-            f"{did_you_mean(name, [known.name for known in registered()])}\n  expected the name of "
-            "one, of a module that is imported",
+            f"{did_you_mean(name, names)}\n  expected the name of one, of a module that is "
+            "imported",
         ) from error
     return tuple([variable.removeprefix("of_") for variable in node.list_inputs()])
 

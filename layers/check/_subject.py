@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import engine
 from ..engine import gluon, mx, nd
 from ..operator_block import OperatorBlock
 from ..ops.ways.operator import Operator
@@ -44,11 +45,14 @@ def make_subject(given: Any, inputs: list, attributes: dict[str, Any]) -> Subjec
 
 
 def _operator(given: Any, count: int) -> Operator | None:
-    """The `Operator` of a customop, of the Prop of one, or of a Custom with so many inputs."""
+    """Return the `Operator` of a customop, of a name, or of a Custom with so many inputs."""
+    if isinstance(given, str):
+        named = {known.name: known for known in engine.adapter().registered()}
+        return named.get(given)
     if isinstance(given, Operator):
         return given
     try:
-        operator = getattr(given, "_layers_operator", None) or getattr(given, "operator", None)
+        operator = getattr(given, "operator", None)
     except TypeError:  # a Custom may take any number of inputs
         operator = given.operator_of(count) if hasattr(given, "operator_of") else None
     return operator if isinstance(operator, Operator) else None

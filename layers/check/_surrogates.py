@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..ops.ways.custom import registered
+from .. import engine
 from ..ops.ways.operator import Operator
 from ._checker import Checker
 from ._report import Unchecked
@@ -24,7 +24,7 @@ def surrogates() -> Iterator[set[str]]:
     """
     used: set[str] = set()
     reasons: list[str] = []
-    forwards = {op: op.forward for op in registered() if op.surrogate is not None}
+    forwards = {op: op.forward for op in engine.adapter().registered() if op.surrogate is not None}
     for op in forwards:
         is_text = isinstance(op.surrogate, str)
         _set_forward(op, _noted(op, reasons) if is_text else _surrogate(op, used))

@@ -468,8 +468,7 @@ def _no_array(name: str, what: str, value) -> ArgumentError:
 
 def _takes_sparse(head: torch.Tensor) -> bool:
     """Whether what computed a head takes its gradient as PyTorch's sparse tensor."""
-    function = getattr(head.grad_fn, "_forward_cls", None)
-    return getattr(function, "takes_sparse_gradients", False)
+    return getattr(head.grad_fn, "takes_sparse_gradients", False)
 
 
 def _metadata_of(heads: Sequence[torch.Tensor]) -> list[dict]:

@@ -11,7 +11,6 @@ import torch
 
 from . import autograd
 from ._op.call import as_output
-from ._op.node import functions_with_memory
 from ._run import placed
 from ._run.equal_nodes import merged
 from ._run.monitored import Monitored
@@ -57,7 +56,7 @@ class Executor:
             program = Program(symbol._entries if contexts else merged(symbol._entries))
         self._program = program
         self._optimized = type(symbol)(program.entries)
-        self._custom = functions_with_memory(self._program.nodes)
+        self._custom = {n: n.op.with_memory() for n in program.nodes if n.op.own}
         self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
         self._monitored: Monitored | None = None

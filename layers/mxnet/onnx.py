@@ -20,7 +20,6 @@ from ._run.torch_export import (
     failing_node,
     hide_messages,
     open_sizes,
-    operator_name,
     trace,
     trace_module,
 )
@@ -226,13 +225,13 @@ class _Formless(Exception):
 
 def _formless(error: _Formless, graph: Symbol, given: dict) -> MXNetError:
     """The error with the operator that has no form in ONNX, where it is one alone."""
-    suspects = {operator_name(n): n for n in ordered(graph._entries) if n.op is not None}.values()
+    suspects = {n.op.label: n for n in ordered(graph._entries) if n.op is not None}.values()
 
     def written(*given) -> None:
         _write(trace_module(*given), None, verbose=False)
 
     found = shapes(graph._entries, given)
     node, reason = failing_node(suspects, found, written, _Formless) or (None, error)
-    what = "the graph" if node is None else f"operator {operator_name(node)!r}"
+    what = "the graph" if node is None else f"operator {node.op.label!r}"
     where = "" if node is None else f"\n  in {node.name!r} of the graph"
     return MXNetError(f"export_model: {what} has no form in ONNX: {reason}{where}")

@@ -210,7 +210,8 @@ def _expect_dense(phase: str, what: str, stypes) -> None:
             )
 
 
-_registry: dict[str, type] = {}
+# By name: subclasses of `CustomOpProp`, and `Operator` objects of `layers.ops`.
+_registry: dict[str, Any] = {}
 
 
 def register(reg_name: str) -> Callable[[type], type]:
@@ -225,20 +226,35 @@ def register(reg_name: str) -> Callable[[type], type]:
             raise TypeError(
                 f"register {reg_name!r}: {prop_cls!r}\n  expected a subclass of CustomOpProp"
             )
-        before = _registry.get(reg_name)
-        if before and (before.__module__, before.__name__) != (
-            prop_cls.__module__,
-            prop_cls.__name__,
-        ):
-            warnings.warn(
-                f"operator {reg_name!r} of {_place(before)[0]} is replaced by "
-                f"{'.'.join(_place(prop_cls))}",
-                stacklevel=_level_of_the_program(),
-            )
-        _registry[reg_name] = prop_cls
+        _add(reg_name, prop_cls)
         return prop_cls
 
     return add
+
+
+def register_operator(operator: Any) -> None:
+    """Register an `Operator` of `layers.ops` under its name, in place of an earlier one."""
+    if _registry.get(operator.name) is not operator:
+        _add(operator.name, operator)
+
+
+def registered_operators() -> list[Any]:
+    """Return the `Operator` objects that are registered now."""
+    return [known for known in _registry.values() if not isinstance(known, type)]
+
+
+def _add(name: str, definition: Any) -> None:
+    before = _registry.get(name)
+    if before and (before.__module__, before.__name__) != (
+        definition.__module__,
+        definition.__name__,
+    ):
+        warnings.warn(
+            f"operator {name!r} of {_place(before)[0]} is replaced by "
+            f"{'.'.join(_place(definition))}",
+            stacklevel=_level_of_the_program(),
+        )
+    _registry[name] = definition
 
 
 def _level_of_the_program() -> int:
@@ -280,42 +296,18 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     return OperatorArguments(len(told), [*told], [*told.values()])
 
 
-class OpType(str):
-    """The name of an operator in a graph, and what it stood for when the node was made."""
-
-    def __new__(cls, name: str, prop_class: type) -> OpType:
-        made = super().__new__(cls, name)
-        made.prop_class = prop_class
-        return made
-
-    def __getnewargs__(self) -> tuple[str, type]:
-        return str(self), self.prop_class
-
-    @property
-    def module_to_record(self) -> dict[str, str]:
-        """The module of the operator by its name, for a file: where the name does not begin so."""
-        module = self.prop_class.__module__
-        known = module == "__main__" or self.startswith(f"{module}.")
-        return {} if known or module.startswith("layers.") else {str(self): module}
-
-    @property
-    def low_precision(self) -> bool:
-        """Whether mixed precision casts its inputs to 16 bits, as the operator says of itself."""
-        return self.prop_class.low_precision
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the name stands for it still, or for what was made anew in its place."""
-        now, before = _registry.get(self), self.prop_class
-        if now is None or now is before:
-            return now is before
-        place = _place(before)
-        return place == _place(now) and "<locals>" not in place[1]
+def is_current(name: str, definition: Any) -> bool:
+    """True if a name stands for a definition still, or for what was made anew in its place."""
+    now = _registry.get(name)
+    if now is None or now is definition:
+        return now is definition
+    place = _place(definition)
+    return place == _place(now) and "<locals>" not in place[1]
 
 
-def _place(prop_class: type) -> tuple[str, str]:
-    """Where an operator is written: its module, and its name in that."""
-    return prop_class.__module__, prop_class.__qualname__
+def _place(definition: Any) -> tuple[str, str]:
+    """Return the module of an operator's definition, and its name in that."""
+    return definition.__module__, definition.__qualname__
 
 
 def registered_name(prop_class: type) -> str | None:
@@ -324,8 +316,8 @@ def registered_name(prop_class: type) -> str | None:
     return names[-1] if names else None
 
 
-def find(op_type: str) -> type:
-    """The `CustomOpProp` of a name; an error with the nearest names when there is none.
+def find(op_type: str) -> Any:
+    """Return the `CustomOpProp` or the `Operator` of a name.
 
     A name may come from a file. No module that it names is imported, but this library's own.
 
@@ -334,10 +326,8 @@ def find(op_type: str) -> type:
     ArgumentError
         It is no text.
     MXNetError
-        No operator is registered under the name.
+        No operator is registered under the name; the nearest names are told.
     """
-    if isinstance(op_type, OpType):
-        return op_type.prop_class
     if not isinstance(op_type, str):
         raise ArgumentError(
             f"Custom: op_type is {describe_value(op_type)}\n"

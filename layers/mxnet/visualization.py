@@ -235,6 +235,6 @@ def _label(node: Node) -> str:
     if node.op.name == "Pooling":
         stride = sizes("stride") or "1"
         return f"Pooling\n{told['pool_type']}, {sizes('kernel')}/{stride}"
-    if node.op.name == "Custom":
-        return told["op_type"]
+    if node.op.own:
+        return node.op.label
     return node.op.name if node.name.startswith(node.op.name.lower()) else node.name

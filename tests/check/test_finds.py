@@ -281,8 +281,14 @@ def test_an_engine_that_does_not_compile():
 
 @pytest.mark.engine("mxnet")  # which keeps no classes by name
 def test_what_a_name_declares_is_not_known():
+    mx.operator.register("test_finds.sine")(wrong.prop(wrong.Custom))
+    report = checked("test_finds.sine", (4, 3))
+    assert "give its CustomOpProp" in report["shapes"].text
+
+
+def test_the_name_of_an_operator():
     report = checked("layers.relu", (4, 3))
-    assert report.passed and "give its CustomOpProp" in report["shapes"].text
+    assert report.passed and report["shapes"].text == "as declared"
 
 
 @pytest.mark.engine("torch")  # which tells what it does not compile

@@ -177,9 +177,9 @@ def test_a_prop_says_it_of_its_operator(engine, said, where):
 
 def call_of(name):
     """The call of a registered operator, as it is about to run."""
-    from layers.mxnet._op.registered import define
+    from layers.mxnet._op.registered import find
 
-    return define(name, ()).prepare([nd.array([1.0])._tensor], [], mx.cpu())[0]
+    return find(name, {}).prepare([nd.array([1.0])._tensor], {}, mx.cpu())[0]
 
 
 @pytest.mark.engine("torch")

@@ -1,9 +1,8 @@
-"""Custom operators: what runs them, eagerly and as nodes of a graph.
+"""Users' operators: the `op` of their nodes, and their calls.
 
-`custom` is `nd.Custom`, `node` is `sym.Custom`. Both ask `registered.define` for the `Definition`
-of an `op_type` with its attributes: names, shapes and types, and `prepare`, which gives a
-`CustomCall`. It is that of a `CustomOpProp` (`prop`), or of an `Operator` of `layers.ops`
-(`registered`). An `Operator` that is called by itself comes to the same `CustomCall` by its
-`adapter`. `call.call` runs it on PyTorch's autograd, as it does an `autograd.Function`
+`registered.find` returns the `UserOp` of an `op_type`: a `PropOp` for a `CustomOpProp` with its
+attributes, an `OperatorOp` for an `Operator` of `layers.ops`. `nd.Custom` (`custom`), graphs and
+files ask it for names, shapes and types, as they ask the rows of the table. Its `prepare` gives a
+`CustomCall`, which `call.call` runs on PyTorch's autograd, as it does an `autograd.Function`
 (`function`).
 """

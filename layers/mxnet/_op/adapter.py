@@ -1,95 +1,31 @@
-"""An `Operator` of `layers.ops`, called on PyTorch.
-
-It has an `OperatorCall` for each choice of attributes, context and mode.
-"""
+"""What `layers.ops` asks of this engine: the calls of an operator, and arrays of NumPy."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 
-from ..._errors import describe_value
-from .. import _dtype, _kernels
+from .. import _dtype, operator
 from .._run.kinds import warn
-from .._sparse.call import warn_of_dense_copies
-from .._table import precision
-from ..autograd import is_inside_operator, state
-from ..base import DTypeError, ShapeError
-from ..context import Context, current_context
-from ..ndarray._memory import LENT
-from ..ndarray._origin import note_origin
+from ..context import Context
 from ..ndarray.ndarray import NDArray, from_numpy
-from ..ndarray.register import Pending, expected_array
-from ..operator import OpType
-from ..symbol import Symbol
-from ..symbol.register import compose
 from . import conversions, lookups
-from .call import call
 from .library import launch
-from .node import CUSTOM
-from .operator_call import OperatorCall
+from .operator_op import OperatorOp
 
 __all__ = ["Adapter"]
 
 
-is_grad_enabled = torch.is_grad_enabled
-CALLS = 256  # of one operator, by attributes, that are kept
+class Adapter(OperatorOp):
+    """The op of an operator, with what the ways of writing operators ask of the engine."""
 
-
-class Adapter:
-    """Calls an operator. An `OperatorCall` is made once for attributes, a context, and training."""
-
-    def __init__(self, operator):
-        self.operator = operator
-        self._count, self._has_states = len(operator.inputs), bool(operator.states)
-        self._calls: dict[tuple, OperatorCall] = {}
-        self._latest: OperatorCall | None = None  # of a call without attributes
-        self._kernel = _kernels.find(operator)
+    register = staticmethod(operator.register_operator)
+    registered = staticmethod(operator.registered_operators)
 
     @staticmethod
     def warn_again() -> None:
         """Have the log say again what it says only once, such as what is not compiled."""
         warn.cache_clear()
-
-    def __call__(self, args: tuple, kwargs: dict[str, Any]):
-        if kwargs or len(args) != self._count:
-            return self.call_bound(*self.operator.bind(args, kwargs))
-        for a in args:
-            if type(a) is not NDArray:
-                return self.call_bound(*self.operator.bind(args, kwargs))
-        return self._call_arrays(args, {})
-
-    def call_bound(self, inputs: Sequence, attributes: dict[str, Any]):
-        """Call it with all its inputs, None for one left out, and with parsed attributes."""
-        if not all(a is None or type(a) is NDArray for a in inputs):
-            if any(isinstance(a, Symbol) for a in inputs):
-                return self._node(inputs, attributes)
-            inputs = self._dense(self._arrays(inputs, attributes))
-        return self._call_arrays(inputs, attributes)
-
-    def _call_arrays(self, inputs: Sequence[NDArray | None], attributes: dict[str, Any]):
-        tensors = [None if a is None else a._tensor for a in inputs]
-        if precision.in_force is not None and not is_inside_operator():
-            with torch.set_grad_enabled(state.recording):
-                given = {"op_type": self.operator}
-                tensors = precision.in_force.cast(CUSTOM, tensors, given)
-        if self._has_states:
-            tensors = [
-                self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
-            ]
-        first = inputs[0] if inputs else None
-        context = _context_of(inputs) if first is None else first._context
-        results = call(self.call(context, attributes, tensors), tensors)
-        if len(results) == 1:
-            result = NDArray(results[0], context, LENT)
-        else:
-            result = [NDArray(t, context, LENT) for t in results]
-        if state.recording:
-            note_origin(result, self, attributes, inputs)
-        return result
 
     @staticmethod
     def view(array: NDArray) -> np.ndarray:
@@ -131,105 +67,3 @@ class Adapter:
     row_numbers = staticmethod(lookups.row_numbers)
     bag_numbers = staticmethod(lookups.bag_numbers)
     add_rows = staticmethod(lookups.add_rows)
-
-    def call(
-        self, context: Context, attributes: dict[str, Any], tensors: Sequence[torch.Tensor | None]
-    ) -> OperatorCall:
-        """Return the call for these tensors: that of the formula, or of a kernel that fits."""
-        formula = self._formula(context, attributes)
-        kernel = self._kernel
-        if kernel is None or not _kernels.are_on():
-            return formula
-        return formula.by_kernel(kernel) if kernel.fits(*tensors, **formula.attributes) else formula
-
-    def _formula(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
-        if torch.compiler.is_compiling():  # inside another operator
-            return OperatorCall(self.operator, context, state.training, attributes).as_traced()
-        training, latest = state.training, self._latest
-        if not attributes and latest is not None:
-            if latest.context is context and latest.training is training:
-                return latest
-        key = context.device_type, context.device_id, training
-        if attributes:
-            key += tuple(attributes), *map(_exact, attributes.values())
-        made = self._calls.get(key)
-        if made is None:
-            if len(self._calls) >= CALLS:  # an attribute may change in every call
-                self._calls.clear()
-            made = OperatorCall(self.operator, context, training, attributes)
-            self._calls[key] = made
-        if not attributes:
-            self._latest = made
-        return made
-
-    def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
-        """The operator in a graph."""
-        given, attributes = self.as_custom(inputs, attributes)
-        return compose(CUSTOM, tuple(given), attributes, "custom")
-
-    def as_custom(self, inputs: list, attributes: dict[str, Any]) -> tuple[list, dict]:
-        """The inputs and attributes of a call as those of ``Custom(..., op_type=name)``."""
-        operator = self.operator
-        text = operator.as_text(attributes)
-        if operator.optional or operator.states:
-            by_name = dict(zip(operator.inputs, inputs))
-            text |= {f"no_{n}": "True" for n, a in by_name.items() if a is None}
-            inputs = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
-        return inputs, text | {"op_type": OpType(operator.name, operator.prop)}
-
-    def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
-        return array._state_tensor() if name in self.operator.states else tensor
-
-    def _arrays(self, inputs: list, attributes: dict) -> list:
-        """The inputs, when not all are arrays: those of unknown shape made, others refused."""
-        operator = self.operator
-        operator.expect(tuple(inputs))
-        for name, value in zip(operator.inputs, inputs):
-            if not (value is None or isinstance(value, (NDArray, Pending))):
-                raise DTypeError(
-                    f"operator {operator.name!r}: {name} is {describe_value(value)}\n"
-                    f"  expected {expected_array(value)}"
-                )
-        pending = {n for n, a in zip(operator.inputs, inputs) if isinstance(a, Pending)}
-        shapes = {
-            n: (a.known or None) if n in pending else getattr(a, "shape", None)
-            for n, a in zip(operator.inputs, inputs)
-        }
-        found = (
-            operator.ask_shapes(shapes | operator.attributes | attributes)
-            if pending and operator.shapes is not None
-            else {}
-        )
-        if unknown := sorted(pending - found.keys()):
-            name = unknown[0]
-            raise ShapeError(
-                f"operator {operator.name!r}: the shape of {name} is not known; "
-                f"{name} is {inputs[operator.inputs.index(name)]}\n"
-                "  expected `def shapes(...)` in the operator, or the shape where it is made"
-            )
-        return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
-
-    def _dense(self, inputs: list) -> list:
-        """The inputs with dense copies of sparse ones, but for states: these are written into."""
-        operator = self.operator
-        named = [*zip(operator.inputs, inputs)]
-        sparse = {n for n, a in named if a is not None and a._is_sparse} - {*operator.states}
-        if sparse:
-            warn_of_dense_copies(operator, tuple([a.stype for a in inputs if a is not None]))
-        return [a._as_dense() if n in sparse else a for n, a in named]
-
-
-def _context_of(inputs: list) -> Context:
-    """That of the first array."""
-    for array in inputs:
-        if array is not None:
-            return array._context
-    return current_context()
-
-
-def _exact(value: Any) -> Any:
-    """A key of an attribute's value: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
-    cls = type(value)
-    if cls is tuple:
-        return tuple([_exact(v) for v in value])
-    return cls, repr(value) if cls is float else value

@@ -1,4 +1,4 @@
-"""Custom operators on PyTorch's autograd: one autograd function, which every call goes through.
+"""Calls of users' operators.
 
 A `CustomCall` runs a user's code on NDArrays that wrap the tensors: not recorded, training as the
 caller is, on the context of the inputs. An exception keeps its type and gets a note.
@@ -13,47 +13,31 @@ from typing import Any
 
 import torch
 
+from .._differentiable import Call, apply, specs_of
 from .._table import registry
 from .._tensor import describe
-from ..autograd import (
-    _set_grad_enabled,
-    enter_operator,
-    leave_operator,
-    plain_apply,
-    saved_tensors,
-    state,
-)
+from ..autograd import _set_grad_enabled, enter_operator, leave_operator, saved_tensors, state
 from ..base import NotFiniteError, RecordingError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
 from ..ndarray.ndarray import NDArray
 
 Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
-Specs = tuple[tuple[torch.Size, torch.dtype] | None, ...]
 # Whether to look for NaN and infinity in what operators give.
 CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
 
 
-class CustomCall:
+class CustomCall(Call):
     """A call of a custom operator, with all that it needs but the tensors.
 
     Attributes
     ----------
-    what : str
-        The operator, as messages name it.
     name : str
         Its own name.
     inputs, outputs : sequence of str
         Their names, where they have some.
     context : Context
     training : bool
-    visible : int or None
-        How many of the results of `forward` are outputs; the others are for `backward` alone. None
-        where all are.
-    twice : bool
-        Whether its gradients can be differentiated again.
-    reason : str
-        Why they cannot, and what would help, for a message.
     traced : bool
         Whether it is part of a compiled graph.
     pure : bool or None
@@ -66,13 +50,11 @@ class CustomCall:
         The inputs that it updates in place: their places, or for a `PropCall` the arrays.
     """
 
-    what: str
     name: str
     inputs: Sequence[str] = ()
     outputs: Sequence[str] = ()
     context: Context
     training: bool
-    visible: int | None = None
     twice = False
     reason = "\n  expected its gradient written in nd, one function for each input"
     traced = False
@@ -80,34 +62,40 @@ class CustomCall:
     opaque = ""
     states: list
 
-    def forward(self, tensors: tuple, specs: Specs) -> tuple[Tensor, ...]:
-        """The outputs, and what only `backward` sees; `specs` has each tensor's shape and dtype."""
-        raise NotImplementedError
-
-    def saved_for_backward(
-        self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]
-    ) -> Iterable:
-        """Of the inputs and results, those that `backward` needs for the gradients asked for."""
-        return ()
-
-    def backward(self, saved: tuple, dys: tuple, specs: Specs, asked: tuple[bool, ...]) -> tuple:
-        """The gradients of the inputs that are asked for, None for the others.
-
-        `saved` is what `saved_for_backward` gave, `specs` has the shape and dtype of each input.
-        """
-        raise NotImplementedError
-
     def record(self, ctx, tensors: tuple) -> tuple[Tensor, ...]:
-        """Return the outputs, and save in `ctx` the tensors for `differentiate`."""
         ctx.specs = specs = specs_of(tensors)
         results = separate(self, self.forward(tensors, specs))
+        if CHECK_NAN:
+            self.expect_finite_outputs(tensors, results)
         if saved := self.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
             ctx.save_for_backward(*saved)
         return results[: self.visible]
 
-    def differentiate(self, ctx, dys: tuple) -> tuple:
-        """Return the gradients of the inputs, None for those that nobody asks for."""
-        return self.backward(saved_tensors(ctx), dys, ctx.specs, ctx.needs_input_grad[1:])
+    def differentiate(self, ctx, dys: tuple) -> Sequence:
+        gradients = super().differentiate(ctx, dys)
+        if self.traced:
+            return separate(self, gradients)
+        if CHECK_NAN:
+            names = self.inputs or range(len(gradients))
+            found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
+            expect_finite(self, "backward", (*saved_tensors(ctx), *dys), found)
+        if not self.twice and is_grad_enabled():
+            message = f"{self.what} has no second derivative{self.reason}"
+            return refuse_second(gradients, message)
+        return gradients
+
+    def unrecorded(self, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+        """Return the outputs, outside of the graph of autograd."""
+        results = self.forward(tuple(tensors), specs_of(tensors))[: self.visible]
+        if CHECK_NAN and not self.traced:
+            self.expect_finite_outputs(tensors, results)
+        return results
+
+    def expect_finite_outputs(self, tensors: Sequence, results: Sequence) -> None:
+        """Raise for outputs that are not finite, and all of the tensors are."""
+        names = self.outputs or range(len(results))
+        found = {f"output {n}": t for n, t in zip(names, results)}
+        expect_finite(self, "forward", tensors, found)
 
     def run(
         self, phase: str, tensors: Iterable, function: Callable, args: Sequence, kwargs: dict
@@ -146,105 +134,21 @@ class CustomCall:
 
 def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
     """Return the outputs, recorded where recording is on and an input needs a gradient."""
-    if CHECK_NAN and not operation.traced:
-        operation = Finite(operation)
     if state.recorder is not None and not operation.pure:
         hint = (
             "" if operation.pure is False else "; `pure = True` in a CustomOpProp says that it is"
         )
         state.recorder.refuse_impure(operation.what, hint)
     enabled = is_grad_enabled()
-    records = enabled if operation.traced else state.recording
-    if not records:
-        return forward_of(operation, tensors)
-    if operation.traced:
-        return Differentiable.apply(operation, *tensors)
+    if not (enabled if operation.traced else state.recording):
+        return operation.unrecorded(tensors)
     if enabled:
-        return _recorded(operation, tensors)
+        return apply(operation, tensors)
     _set_grad_enabled(True)
     try:
-        return _recorded(operation, tensors)
+        return apply(operation, tensors)
     finally:
         _set_grad_enabled(False)
-
-
-def _recorded(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
-    """Return the outputs of a call that autograd records."""
-    try:
-        return _apply(operation, *tensors)
-    except RuntimeError as error:  # inside torch.func's transforms, before it does anything
-        from .transforms import transformed  # which needs this module
-
-        return transformed(operation, tensors, error)
-
-
-class Differentiable(torch.autograd.Function):
-    """A call, with the gradients that it gives itself."""
-
-    @staticmethod
-    def forward(ctx, operation: CustomCall, *tensors):
-        ctx.operation = operation
-        return operation.record(ctx, tensors)
-
-    @staticmethod
-    def backward(ctx, *dys):
-        operation = ctx.operation
-        gradients = operation.differentiate(ctx, dys)
-        if operation.traced:
-            gradients = separate(operation, gradients)
-        elif not operation.twice and is_grad_enabled():
-            gradients = refuse_second(
-                gradients, f"{operation.what} has no second derivative{operation.reason}"
-            )
-        return None, *gradients
-
-
-_apply = plain_apply(Differentiable)
-
-
-def specs_of(tensors: Iterable) -> Specs:
-    """The shape and dtype of each."""
-    return tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
-
-
-def forward_of(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs, outside of the graph of autograd."""
-    return operation.forward(tuple(tensors), specs_of(tensors))[: operation.visible]
-
-
-class Finite(CustomCall):
-    """A call that raises where it makes NaN or infinity of what is finite."""
-
-    def __init__(self, operation: CustomCall):
-        self.operation, self.what, self.twice, self.pure = (
-            operation,
-            operation.what,
-            operation.twice,
-            operation.pure,
-        )
-        self.visible, self.reason = operation.visible, operation.reason
-
-    def forward(self, tensors, specs):
-        results = self.operation.forward(tensors, specs)
-        self._expect_outputs(tensors, results)
-        return results
-
-    def record(self, ctx, tensors):
-        results = self.operation.record(ctx, tensors)
-        self._expect_outputs(tensors, results)
-        return results
-
-    def _expect_outputs(self, tensors: tuple, results: tuple) -> None:
-        names = self.operation.outputs or range(len(results))
-        found = {f"output {n}": t for n, t in zip(names, results)}
-        expect_finite(self.operation, "forward", tensors, found)
-
-    def differentiate(self, ctx, dys):
-        gradients = self.operation.differentiate(ctx, dys)
-        names = self.operation.inputs or range(len(gradients))
-        found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
-        expect_finite(self.operation, "backward", (*saved_tensors(ctx), *dys), found)
-        return gradients
 
 
 def expect_finite(

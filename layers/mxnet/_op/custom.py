@@ -1,17 +1,13 @@
-"""`nd.Custom`: registered operators, called on arrays."""
+"""`nd.Custom`: registered operators, by their names."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import autograd
 from ..base import ArgumentError
-from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import Pending, _context, give
-from .call import as_output, call
-from .node import CUSTOM
-from .registered import define
+from .registered import find
 
 __all__ = ["custom"]
 
@@ -23,7 +19,7 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     ----------
     *args, **kwargs
         Inputs, then states, by position or by name; everything else is an attribute, which
-        reaches the operator as text.
+        reaches a `CustomOpProp` as text.
     op_type : str
         The name it was registered under.
 
@@ -43,32 +39,12 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
             "Custom: op_type is missing\n  expected the name of a registered operator"
         )
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
-    attributes = tuple([(k, str(v)) for k, v in kwargs.items() if k not in named])
-    definition = define(op_type, attributes)
-    arrays = definition.arrange(args, named)
+    given = {k: v for k, v in kwargs.items() if k not in named}
+    op = find(op_type, given)
+    attributes = op.read(given)
+    arrays = op.arrange(args, named, attributes)
     first = next((a for a in arrays if a is not None), None)
     context = _context(kwargs.get("ctx")) if first is None else first._context
-    count = len(definition.arguments)
-    if definition.stores:
-        from .sparse_call import call as call_stored
-
-        outputs = call_stored(definition, arrays[:count], arrays[count:], context)
-    else:
-        outputs = _on_dense(definition, arrays, context)
+    outputs = op.call_arrays(arrays, attributes, context)
     result = outputs if len(outputs) > 1 else outputs[0]
-    if autograd.state.recording:
-        note_origin(result, CUSTOM, {"op_type": op_type, **dict(attributes)}, arrays)
     return result if out is None else give(result, out)
-
-
-def _on_dense(definition, arrays: list, context) -> list[NDArray]:
-    """The outputs for dense arrays; sparse ones, in MXNet an error, are copied."""
-    count = len(definition.arguments)
-    dense = [None if a is None else a._as_dense() for a in arrays]
-    tensors = [None if a is None else a._tensor for a in dense[:count]]
-    prepared, tensors = definition.prepare(tensors, dense[count:], context)
-    outputs = [as_output(t, context) for t in call(prepared, tensors)]
-    for state, copy in zip(arrays[count:], dense[count:]):
-        if copy is not state:
-            state[:] = copy
-    return outputs

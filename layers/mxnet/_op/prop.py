@@ -3,71 +3,200 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import is_
 from threading import RLock
-from typing import Any
+from types import NoneType
+from typing import Any, NamedTuple
 
 import torch
 
 from .. import _dtype, operator
+from .._sparse.call import warn_of_dense_copies
 from ..autograd import state
 from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
+from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray
-from .call import CustomCall, as_input, take_tensor
-from .definition import Definition
+from .call import CustomCall, as_input, as_output, call, take_tensor
+from .user_op import UserOp
 
 
-class PropDefinition(Definition):
-    """A `CustomOpProp` of a user, with its attributes.
-
-    A Prop may keep what `infer_shape` and `infer_type` are told, for `create_operator`. So it is
-    asked for a signature again where it was asked for another one in between.
+class Signature(NamedTuple):
+    """The shapes and dtypes of the inputs and outputs of a call, as the Prop gives them.
 
     Attributes
     ----------
-    key : tuple
-        What the definition is made of.
+    shapes, dtypes : tuple
+        Of the arguments, then of the states.
+    in_shapes : list
+        Of the arguments, as the user's code gets them.
+    out_shapes, out_types : list
+        Of the outputs.
+    where : str
+        The inputs, as messages show them.
+    """
+
+    shapes: tuple
+    dtypes: tuple
+    context: Context
+    in_shapes: list
+    out_shapes: list
+    out_types: list
+    where: str
+
+    @property
+    def key(self) -> tuple:
+        """The key of a `CustomOp` that may be called again."""
+        return self.shapes, self.dtypes, self.context
+
+
+class PropOp(UserOp):
+    """A `CustomOpProp` with its attributes, which are pairs of text.
+
+    The Prop is made once. It may keep what `infer_shape` and `infer_type` are told, for
+    `create_operator`. So it is asked for a signature again where it was asked for another one in
+    between.
+
+    Attributes
+    ----------
+    prop : CustomOpProp
+    arguments, outputs, states : list of str
     dependencies : (set, set, set)
         The numbers of the output gradients, inputs and outputs that `backward` wants.
     """
 
-    def __init__(self, op_type: str, prop_class: type, attributes: tuple):
-        super().__init__(op_type, prop_class, attributes)
-        self.key = op_type, prop_class, attributes
+    def __init__(self, op_type: str, prop_class: type, attributes: tuple[tuple[str, str], ...]):
+        super().__init__(op_type, prop_class)
+        self.texts = dict(attributes)
+        self.prop = self._ask("__init__", "", prop_class, **self.texts)
+        self.arguments = self._names("list_arguments")
+        self.outputs = self._names("list_outputs")
+        self.auxiliary = self._names("list_auxiliary_states")
+        names = [*self.arguments, *self.auxiliary]
+        if len({*names}) < len(names):
+            raise ArgumentError(
+                f"{self.what}: its inputs and states are {', '.join(names)}\n"
+                "  expected different names"
+            )
+        self.pure = self._ask("pure", "", getattr, self.prop, "pure", None)
+        if not isinstance(self.pure, (bool, NoneType)):
+            raise DTypeError(
+                f"{self.what}: pure is {self.pure!r} ({type(self.pure).__name__})\n"
+                "  expected True or False\n"
+                f"  in {prop_class.__name__}"
+            )
         self.dependencies = self._dependencies()
         self._lock = RLock()
         self._inferred: Signature | None = None  # what the Prop was asked for last
 
-    def prepare(self, tensors, states, context, operators=None):
+    def input_parts(self, attributes):
+        return self.arguments, self.auxiliary
+
+    def read(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {}  # the Prop has them
+
+    def as_texts(self, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, str]:
+        return {"op_type": self.op_type, **self.texts}
+
+    def prepare(self, tensors, attributes, context, made=None):
+        count = len(self.arguments)
+        states = [NDArray(t, context, VIEWED) for t in tensors[count:]]
+        return self._call(list(tensors[:count]), states, context, made)
+
+    def _call(
+        self, tensors: list, states: list[NDArray], context: Context, made: dict | None = None
+    ) -> tuple[PropCall, list]:
         given = [*tensors, *[array._tensor for array in states]]
         shapes, dtypes = tuple([tuple(t.shape) for t in given]), tuple([t.dtype for t in given])
-        return PropCall(signature_of(self, shapes, dtypes, context), states, operators), tensors
+        return PropCall(self, signature_of(self, shapes, dtypes, context), states, made), tensors
 
-    def shapes(self, given, where=""):
+    def with_memory(self) -> Callable:
+        return partial(self._run, made={})
+
+    def call_arrays(self, arrays, attributes, context):
+        call_them = self._call_stored if self.stores else self._call_dense
+        outputs = call_them(arrays, context)
+        if state.recording:
+            note_origin(outputs if len(outputs) > 1 else outputs[0], self, {}, arrays)
+        return outputs
+
+    def _call_dense(self, arrays: list[NDArray], context: Context) -> list[NDArray]:
+        """Return the outputs for dense arrays; sparse ones are copied."""
+        count = len(self.arguments)
+        dense = [a._as_dense() for a in arrays]  # sparse ones are an error in MXNet
+        outputs = call(*self._call([a._tensor for a in dense[:count]], dense[count:], context))
+        for array, copy in zip(arrays[count:], dense[count:]):
+            if copy is not array:
+                array[:] = copy
+        return [as_output(t, context) for t in outputs]
+
+    def call_sparse(self, arrays, attributes, context):
+        if not self.stores:
+            warn_of_dense_copies(self, tuple([a.stype for a in arrays]))
+        return self.call_arrays(arrays, attributes, context)
+
+    def _call_stored(self, arrays: list, context: Context) -> list[NDArray]:
+        from .sparse_call import call as call_stored  # it needs this module
+
+        count = len(self.arguments)
+        return call_stored(self, arrays[:count], arrays[count:], context)
+
+    def shapes(self, given, attributes, where=""):
         with self._lock:
             self._inferred = None
-            return super().shapes(given, where)
+            return super().shapes(given, attributes, where)
 
-    def types(self, given, where=""):
+    def types(self, given, attributes, where=""):
         with self._lock:
             self._inferred = None
-            return super().types(given, where)
+            return super().types(given, attributes, where)
 
-    def infer(self, signature: Signature) -> None:
-        """Ask the Prop for a signature."""
+    def _infer(self, phase, where, attributes, known):
+        return self._ask(phase, where, getattr(self.prop, phase), known)
+
+    def infer(self, shapes: tuple, dtypes: tuple, context: Context) -> Signature:
+        """Ask the Prop for the signature of some inputs, and hold them to it."""
+        names, count = self.input_names({}), len(self.arguments)
+        if len(shapes) != len(names):
+            raise ArgumentError(
+                f"{self.what}: {len(shapes)} inputs\n  expected {', '.join(names) or 'none'}"
+            )
+        where = ", ".join(f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(names, shapes, dtypes))
+
+        def expect(error_class: type, phase: str, real: tuple, told: list, shown: Callable) -> None:
+            for name, found, expected in zip(names, real, told):
+                if found != expected:
+                    raise error_class(
+                        f"{self.what}: {name} is {shown(found)}\n"
+                        f"  expected {shown(expected)}, which {phase} gives\n  in {where}"
+                    )
+
+        in_shapes = [list(s) for s in shapes[:count]]
         with self._lock:
-            signature.infer()
-            self._inferred = signature
+            inputs, out_shapes, states = self.shapes(in_shapes, {}, where)
+            expect(ShapeError, "infer_shape", shapes, [*inputs, *states], str)
+            for name, shape in zip(self.outputs, out_shapes):
+                if not shape:
+                    raise ShapeError(
+                        f"{self.what}: infer_shape gave () for {name}\n"
+                        f"  expected an axis at least: a number is of shape (1,)\n  in {where}"
+                    )
+            inputs, out_types, states = self.types(list(dtypes[:count]), {}, where)
+            expect(DTypeError, "infer_type", dtypes, [*inputs, *states], _dtype.name)
+            self._inferred = made = Signature(
+                shapes, dtypes, context, in_shapes, out_shapes, out_types, where
+            )
+        return made
 
     def create(self, signature: Signature) -> operator.CustomOp:
-        """The operator for a signature."""
+        """Return the `CustomOp` for a signature."""
         phase, where = "create_operator", signature.where
         with self._lock:
             if self._inferred is not signature:
-                self.infer(signature)
+                self.infer(*signature[:3])
+                self._inferred = signature
             shapes = [list(shape) for shape in signature.shapes]  # it may change what it gets
             given = signature.context, shapes, [_dtype.to_numpy(t) for t in signature.dtypes]
             made = self._ask(phase, where, self.prop.create_operator, *given)
@@ -77,8 +206,18 @@ class PropDefinition(Definition):
             )
         return made
 
+    def __reduce__(self):
+        return type(self), (self.op_type, self.definition, tuple(self.texts.items()))
+
+    def _names(self, phase: str) -> list[str]:
+        names = self._ask(phase, "", getattr(self.prop, phase))
+        listed = isinstance(names, (list, tuple)) and all(isinstance(n, str) for n in names)
+        if not listed or (phase == "list_outputs" and not names):
+            raise DTypeError(f"{self.what}: {phase} gave {names!r}\n  expected a list of names")
+        return list(names)
+
     def _dependencies(self) -> tuple[set, set, set]:
-        """Which output gradients, inputs and outputs `backward` wants."""
+        """Return the output gradients, inputs and outputs that `backward` wants, by number."""
         outs, ins = len(self.outputs), len(self.arguments)
         numbers = range(2 * outs + ins)
         parts = numbers[:outs], numbers[outs : outs + ins], numbers[outs + ins :]
@@ -108,8 +247,9 @@ class PropDefinition(Definition):
         phase = "infer_storage_type"
         given = self._ask(phase, "", self.prop.infer_storage_type, [*stypes])
         given = (*given, [])[:3] if isinstance(given, (tuple, list)) else given
-        names = self.arguments, self.outputs, self.states
-        inputs, outputs, states = self._checked_stypes(phase, given, names[: 2 + bool(self.states)])
+        names = self.arguments, self.outputs, self.auxiliary
+        count = 2 + bool(self.auxiliary)
+        inputs, outputs, states = self._checked_stypes(phase, given, names[:count])
         return inputs, outputs, states
 
     def gradient_storage_types(
@@ -142,63 +282,7 @@ class PropDefinition(Definition):
         return [[*part] for part in lists]
 
 
-class Signature:
-    """The shapes, dtypes and context of some calls, and what the Prop says of them.
-
-    Attributes
-    ----------
-    shapes, dtypes : tuple
-        Of the arguments, then of the states.
-    in_shapes : list
-        Of the arguments, as the user's code gets them.
-    out_shapes, out_types : list
-        Of the outputs.
-    where : str
-        The inputs, as messages show them.
-    """
-
-    def __init__(self, definition: PropDefinition, shapes: tuple, dtypes: tuple, context: Context):
-        self.definition, self.context = definition, context
-        self.key = *definition.key, shapes, dtypes, context
-        names, count = definition.inputs, len(definition.arguments)
-        if len(shapes) != len(names):
-            raise ArgumentError(
-                f"{definition.what}: {len(shapes)} inputs\n  expected {', '.join(names) or 'none'}"
-            )
-        self.shapes, self.dtypes = shapes, dtypes
-        self.in_shapes = [list(s) for s in shapes[:count]]
-        self.where = ", ".join(
-            f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(names, shapes, dtypes)
-        )
-        definition.infer(self)
-
-    def infer(self) -> None:
-        """Ask the Prop for shapes and types, and hold the inputs to what it says of them."""
-        definition, count = self.definition, len(self.in_shapes)
-        inputs, self.out_shapes, states = definition.shapes(self.in_shapes, self.where)
-        self._expect(ShapeError, "infer_shape", self.shapes, [*inputs, *states], str)
-        for name, shape in zip(definition.outputs, self.out_shapes):
-            if not shape:
-                raise ShapeError(
-                    f"{definition.what}: infer_shape gave () for {name}\n"
-                    f"  expected an axis at least: a number is of shape (1,)\n  in {self.where}"
-                )
-        inputs, self.out_types, states = definition.types(list(self.dtypes[:count]), self.where)
-        self._expect(DTypeError, "infer_type", self.dtypes, [*inputs, *states], _dtype.name)
-
-    def _expect(
-        self, error_class: type, phase: str, real: tuple, told: list, shown: Callable
-    ) -> None:
-        """Refuse inputs and states that are not what the operator says they are."""
-        for name, found, expected in zip(self.definition.inputs, real, told):
-            if found != expected:
-                raise error_class(
-                    f"{self.definition.what}: {name} is {shown(found)}\n"
-                    f"  expected {shown(expected)}, which {phase} gives\n  in {self.where}"
-                )
-
-
-signature_of = lru_cache(maxsize=1024)(Signature)
+signature_of = lru_cache(maxsize=1024)(PropOp.infer)
 
 
 class Output(NDArray):
@@ -261,23 +345,24 @@ class LeftOut(NDArray):
 
 
 class PropCall(CustomCall):
-    """One call of a `CustomOp`, which lives from forward to backward, or as long as `operators`.
+    """One call of a `CustomOp`, which lives from forward to backward, or as long as `made`.
 
     That is a dict of them by signature, for calls that come after each other.
     """
 
-    def __init__(self, signature: Signature, states: list[NDArray], operators: dict | None = None):
-        definition = signature.definition
-        self.signature, self.definition, self.states = signature, definition, states
-        self.name, self.what = definition.name, definition.what
+    def __init__(
+        self, op: PropOp, signature: Signature, states: list[NDArray], made: dict | None = None
+    ):
+        self.op, self.signature, self.states = op, signature, states
+        self.name, self.what = op.op_type, op.what
         self.context = signature.context
-        self.inputs, self.outputs = definition.arguments, definition.outputs
-        self.training, self.pure = state.training, definition.pure
-        self.operator = None if operators is None else operators.get(signature.key)
+        self.inputs, self.outputs = op.arguments, op.outputs
+        self.training, self.pure = state.training, op.pure
+        self.operator = None if made is None else made.get(signature.key)
         if self.operator is None:
-            self.operator = definition.create(signature)
-            if operators is not None:
-                operators[signature.key] = self.operator
+            self.operator = op.create(signature)
+            if made is not None:
+                made[signature.key] = self.operator
 
     def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
         types = zip(self.signature.out_shapes, self.signature.out_types)
@@ -295,13 +380,13 @@ class PropCall(CustomCall):
         return tuple([take_tensor(o) for o in outputs])
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
-        _, ins, outs = self.definition.dependencies
+        _, ins, outs = self.op.dependencies
         return [t if i in ins else None for i, t in enumerate(inputs)] + [
             t if i in outs else None for i, t in enumerate(outputs)
         ]
 
     def backward(self, saved, dys, specs, asked) -> tuple:
-        count, (tops, _, _) = len(specs), self.definition.dependencies
+        count, (tops, _, _) = len(specs), self.op.dependencies
         gradients = [Output(tuple(s), t, self.context) for s, t in specs]
         given = [*gradients]
         arguments = {

@@ -6,23 +6,22 @@ from collections.abc import Sequence
 
 import torch
 
+from .._differentiable import apply
 from .._sparse.array import BaseSparseNDArray, cast, wrap, wrap_gradient, zeros_of
 from .._sparse.call import tensor_with_sparse_gradient
 from .._sparse.stored import RowSparse
 from ..autograd import saved_tensors, state
 from ..ndarray.ndarray import NDArray
 from . import call as own_call
-from .call import as_output, take_tensor
-from .prop import Output, PropCall, PropDefinition, signature_of
+from .call import as_output, refuse_second, take_tensor
+from .prop import Output, PropCall, PropOp, Signature, signature_of
 
 __all__ = ["call"]
 
-Tensor = torch.Tensor
+Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
 
 
-def call(
-    definition: PropDefinition, arrays: Sequence[NDArray], states: list[NDArray], context
-) -> list[NDArray]:
+def call(op: PropOp, arrays: Sequence[NDArray], states: list[NDArray], context) -> list[NDArray]:
     """The outputs of an operator for arrays of any storage types.
 
     The inputs are cast to the storage types that `infer_storage_type` gives, the outputs have
@@ -30,40 +29,44 @@ def call(
     """
     shapes = tuple(a.shape for a in (*arrays, *states))
     dtypes = tuple(a._autograd_tensor.dtype for a in (*arrays, *states))
-    signature = signature_of(definition, shapes, dtypes, context)
-    stypes = definition.storage_types([a.stype for a in arrays])
-    operation = StoredCall(signature, states, stypes)
+    operation = StoredCall(op, signature_of(op, shapes, dtypes, context), states, arrays)
     if state.recorder is not None and not operation.pure:
         state.recorder.refuse_impure(operation.what, "")
     if not (state.recording and any(a._requires_grad() for a in arrays)):
-        outputs = operation.forward([_as_stored(a.detach(), s) for a, s in zip(arrays, stypes[0])])
-        return [_result(y, None, context) for y in outputs]
+        return [_result(y, None, context) for y in operation.compute()]
     with torch.enable_grad():
-        inputs = [_Input(a) for a in arrays]
-        tensors = [tensor_with_sparse_gradient(a) for a in arrays]
-        handles = _Recorded.apply(operation, inputs, *tensors)
-    return [_result(y, handle, context) for y, handle in zip(operation.recorded_outputs, handles)]
-
-
-class _Input:
-    """An input, and the storage type of the gradient that is kept for it, if it is a leaf."""
-
-    def __init__(self, array: NDArray):
-        self.array = array.detach()
-        leaf = array._leaf
-        self.gradient_stype = "undefined" if leaf is None else leaf.grad.stype
+        handles = apply(operation, [tensor_with_sparse_gradient(a) for a in arrays])
+    return [_result(y, handle, context) for y, handle in zip(operation.results, handles)]
 
 
 class StoredCall(PropCall):
     """A call of a `CustomOp` on arrays of the storage types that its Prop gives."""
 
-    def __init__(self, signature, states: list[NDArray], stypes: tuple[list, list, list]):
-        super().__init__(signature, states)
-        self.stypes = stypes
-        self.recorded_outputs: list[NDArray] = []
+    def __init__(
+        self, op: PropOp, signature: Signature, states: list[NDArray], arrays: Sequence[NDArray]
+    ):
+        super().__init__(op, signature, states)
+        self.stypes = op.storage_types([a.stype for a in arrays])
+        self.arrays = [_as_stored(a.detach(), s) for a, s in zip(arrays, self.stypes[0])]
+        self.gradient_stypes = [
+            "undefined" if a._leaf is None else a._leaf.grad.stype for a in arrays
+        ]
+        self.results: list[NDArray] = []
 
-    def forward(self, arrays: list[NDArray]) -> list[NDArray]:
-        """The outputs, of the storage types of the Prop."""
+    def record(self, ctx, tensors):
+        """Return the outputs; PyTorch knows sparse ones by their handles."""
+        ctx.takes_sparse_gradients = True
+        self.results = self.compute()
+        results = [y if y._is_sparse else take_tensor(y).detach() for y in self.results]
+        arrays = *self.arrays, *self.results
+        ctx.arrays = [a if a._is_sparse else None for a in arrays]
+        ctx.save_for_backward(*[a._tensor for a in arrays if not a._is_sparse])
+        self.arrays = []
+        return tuple([y if isinstance(y, Tensor) else y._autograd_tensor for y in results])
+
+    def compute(self) -> list[NDArray]:
+        """Return the outputs, of the storage types of the Prop."""
+        arrays = self.arrays
         shapes, types = self.signature.out_shapes, self.signature.out_types
         outputs = [self._empty(*one) for one in zip(self.stypes[1], shapes, types)]
         listed = [*outputs]
@@ -81,11 +84,31 @@ class StoredCall(PropCall):
             own_call.expect_finite(self, "forward", [*map(_stored, arrays)], found)
         return outputs
 
-    def backward(self, inputs: list[NDArray], outputs: list[NDArray], dys, igrads, asked):
-        """The gradients of the inputs as tensors of PyTorch, None where none is asked for."""
-        (tops, ins, outs), shown = self.definition.dependencies, self._arrays_shown
-        told = self.definition.gradient_storage_types(
-            [a.stype for a in dys], self.stypes, igrads, [a.stype for a in self.states]
+    def differentiate(self, ctx, dys):
+        tensors = iter(saved_tensors(ctx))
+        arrays = [NDArray(next(tensors), self.context) if a is None else a for a in ctx.arrays]
+        count = len(self.inputs)
+        with torch.no_grad():
+            found = self.gradients(arrays[:count], arrays[count:], dys, ctx.needs_input_grad[1:])
+        if is_grad_enabled():
+            message = f"{self.what} has no second derivative{self.reason}"
+            return refuse_second(found, message)
+        return found
+
+    def gradients(self, inputs: list[NDArray], outputs: list[NDArray], dys, asked) -> list:
+        """Return the gradients of the inputs as tensors, None where none is asked for."""
+        (tops, ins, outs), shown = self.op.dependencies, self._arrays_shown
+        dys = [
+            NDArray(dy, self.context)
+            if dy.layout is torch.strided
+            else wrap_gradient(dy, self.context)
+            for dy in dys
+        ]
+        told = self.op.gradient_storage_types(
+            [a.stype for a in dys],
+            self.stypes,
+            self.gradient_stypes,
+            [a.stype for a in self.states],
         )
         dys = [_as_stored(a, s) for a, s in zip(dys, told[0])]
         shapes, types = self.signature.in_shapes, self.signature.dtypes
@@ -117,44 +140,6 @@ class StoredCall(PropCall):
     def _arrays_shown(self, what: str, arrays: list[NDArray], wanted: set[int]) -> list[NDArray]:
         left_out = self._shown(what, [None] * len(arrays))
         return [a if i in wanted else left_out[i] for i, a in enumerate(arrays)]
-
-
-class _Recorded(torch.autograd.Function):
-    """A call on arrays, of which PyTorch knows sparse ones by their handles."""
-
-    takes_sparse_gradients = True
-
-    @staticmethod
-    def forward(ctx, operation: StoredCall, inputs: list[_Input], *tensors):
-        arrays = [_as_stored(i.array, stype) for i, stype in zip(inputs, operation.stypes[0])]
-        outputs = operation.forward(arrays)
-        ctx.operation, ctx.igrads = operation, [i.gradient_stype for i in inputs]
-        results = [y if y._is_sparse else take_tensor(y).detach() for y in outputs]
-        ctx.arrays = [a if a._is_sparse else None for a in (*arrays, *outputs)]
-        dense = [a._tensor for a in arrays if not a._is_sparse]
-        dense += [y for y in results if isinstance(y, Tensor)]
-        ctx.save_for_backward(*dense)
-        operation.recorded_outputs = outputs
-        return tuple([y if isinstance(y, Tensor) else y._autograd_tensor for y in results])
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, *dys):
-        operation, tensors = ctx.operation, iter(saved_tensors(ctx))
-        arrays = [NDArray(next(tensors), operation.context) if a is None else a for a in ctx.arrays]
-        count = len(operation.inputs)
-        dys = [
-            NDArray(dy, operation.context)
-            if dy.layout is torch.strided
-            else wrap_gradient(dy, operation.context)
-            for dy in dys
-        ]
-        asked = ctx.needs_input_grad[2:]
-        return (
-            None,
-            None,
-            *operation.backward(arrays[:count], arrays[count:], dys, ctx.igrads, asked),
-        )
 
 
 def _stored(array: NDArray):

@@ -9,7 +9,6 @@ from threading import RLock
 import torch
 
 from .._draws import draws_restored, generator_states
-from .._op.node import CUSTOM, prepared
 from ..autograd import inside, state
 from ..base import UnsupportedError
 from ..context import Context
@@ -56,7 +55,7 @@ class Compiled(Specialized):
         with _one_by_one:
             if kind in self._runs:  # another thread has made it
                 return self._runs[kind](tensors, context)
-            custom = [n for n in self.program.nodes if n.op is CUSTOM]
+            custom = [n for n in self.program.nodes if n.op.own]
             if custom:
                 return self._run_and_compile(kind, custom, tensors, context)
             return self._compile_and_run(kind, tensors, context)
@@ -117,7 +116,7 @@ class Compiled(Specialized):
         functions: dict[Node, Callable] = {}
         outside: list[Tensor] = []
         for node, tensors in inputs.items():
-            operation, given = prepared(tensors, node.attributes, context)
+            operation, given = node.op.prepare(tensors, node.attributes, context)
             refusal, read = try_tracing(operation, given)
             outside += read
             if refusal:

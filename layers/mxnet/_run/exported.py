@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from .._op.call import CustomCall, forward_of
-from .._op.node import CUSTOM, prepared
+from .._op.call import CustomCall
 from ..autograd import state
 from ..base import MXNetError, UnsupportedError
 from ..context import Context
@@ -23,7 +22,7 @@ def for_tracers(program: Program, training: bool) -> Callable:
     They are exported by their forward, which has to be traced whole. Under `torch.compile` they
     run as they are, between compiled parts.
     """
-    return program.bound({n: _Custom(n, training) for n in program.nodes if n.op is CUSTOM})
+    return program.bound({n: _Custom(n, training) for n in program.nodes if n.op.own})
 
 
 class as_torch:
@@ -47,9 +46,6 @@ class _Custom:
 
     def __init__(self, node: Node, training: bool):
         self.node, self.training = node, training
-        self.what = f"Custom {node.attributes['op_type']!r}"
-        # The call of a `CustomOp` has the shapes of its outputs: it is made for its inputs'.
-        self.any_shape = CUSTOM.any_shape(node.attributes)
         self.made: dict[tuple, str] = {}
         self.plain = torch.compiler.disable(self._plain)
 
@@ -59,7 +55,7 @@ class _Custom:
 
         self.make = make
 
-    def __call__(self, *tensors: torch.Tensor, context: Context, **_: str) -> Any:
+    def __call__(self, *tensors: torch.Tensor, context: Context, **_: Any) -> Any:
         if not torch.compiler.is_exporting():
             return self.plain(tensors, context)
         if not torch.compiler.is_dynamo_compiling():
@@ -68,29 +64,35 @@ class _Custom:
         # By name: what is made while tracing goes on is seen only where it is looked for.
         operation, given = getattr(self, self.make(specs, context.device_type, context.device_id))
         rest = iter(tensors)
-        results = forward_of(operation, [next(rest) if there else None for there in given])
+        results = operation.unrecorded([next(rest) if there else None for there in given])
         return results if len(results) > 1 else results[0]
 
     def _shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
-        return (1,) * tensor.dim() if self.any_shape else tuple([int(n) for n in tensor.shape])
+        return (
+            (1,) * tensor.dim() if self.node.op.any_shape else tuple([int(n) for n in tensor.shape])
+        )
 
     def _plain(self, tensors: tuple, context: Context) -> Any:
         with as_torch(self.training):
-            return self.node.op.run(*tensors, context=context, **self.node.attributes)
+            return self._run(tensors, context)
+
+    def _run(self, tensors: tuple, context: Context) -> Any:
+        op, attributes = self.node.op, self.node.attributes
+        return op.run(*tensors, context=context, **op.arguments_of_run(attributes))
 
     def _walked(self, tensors: tuple, context: Context) -> Any:
         """The outputs where tensors have no values and the code runs as it is."""
         before, state.training = state.training, self.training
         try:
-            self._refuse(prepared(list(tensors), self.node.attributes, context)[0])
-            return self.node.op.run(*tensors, context=context, **self.node.attributes)
+            self._refuse(self._prepared(tensors, context)[0])
+            return self._run(tensors, context)
         except RuntimeError as error:
             if "numpy()" not in str(error):
                 raise
         finally:
             state.training = before
         raise MXNetError(
-            f"{self.what}: what NumPy computes cannot be traced in this way\n"
+            f"{self.node.op.what}: what NumPy computes cannot be traced in this way\n"
             "  expected torch.export.export(..., strict=True)"
         )
 
@@ -102,7 +104,7 @@ class _Custom:
             before, state.training = state.training, self.training
             try:
                 tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in specs]
-                operation, places = prepared(tensors, self.node.attributes, context)
+                operation, places = self._prepared(tensors, context)
             finally:
                 state.training = before
             self._refuse(operation)
@@ -113,6 +115,9 @@ class _Custom:
                 (operation.as_traced(), tuple([t is not None for t in places])),
             )
         return self.made[key]
+
+    def _prepared(self, tensors: Sequence[torch.Tensor], context: Context) -> tuple:
+        return self.node.op.prepare(tensors, self.node.attributes, context)
 
     def _refuse(self, operation: CustomCall) -> None:
         if reason := forbidden(operation):

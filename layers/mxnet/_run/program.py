@@ -217,7 +217,7 @@ class _Source:
     def _add_node(self, node: Node, indent: str, kept: set[Entry]) -> None:
         number, names, tensors = len(self.nodes_at), self.names, self.tensors
         names[f"f{number}"] = _single(node) if len(node.outputs) == 1 else node.op.run
-        names[f"a{number}"] = node.attributes
+        names[f"a{number}"] = node.op.arguments_of_run(node.attributes)
         args = [tensors[e] for e in node.inputs]
         args += [f"{n}={n}" for n in node.op.supplied]
         if node in self.waiting:  # what is read of `shape` now comes from what is around the node
@@ -290,7 +290,7 @@ def _group(node: Node) -> Node | int:
 
 def _open(node: Node) -> bool:
     """Whether a node makes an array of sizes that are not known: zeros for whatever batch."""
-    if node.op is None or node.inputs:
+    if node.op is None or node.inputs or node.op.own:
         return False
     shape = node.attributes.get("shape")
     is_told = node.op.sized_rule and node.op.sized_function(node.attributes)

@@ -16,7 +16,6 @@ import torch
 
 from .. import autograd
 from .._draws import draws_restored, generator_states
-from .._op.node import CUSTOM
 from .._tensor import PYTORCH_ERRORS
 from ..base import explained
 from ..context import Context
@@ -53,7 +52,7 @@ class Recorded(Specialized):
     def __init__(self, program: Program, what: str = "a graph", fixed: Iterable[int] = ()):
         super().__init__(program, what)
         self.fixed = sorted({*fixed} | program.states)
-        self._has_custom = any(n.op is CUSTOM for n in program.nodes)
+        self._has_custom = any(n.op.own for n in program.nodes)
         self._attempts: dict[Kind, int] = {}
         self.to_compare: dict[Kind, Replay] = {}  # what was recorded of kinds called once
         self._static_function: Callable | None = None

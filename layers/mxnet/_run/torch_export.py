@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import torch
 
 from .. import _dtype, ndarray, symbol
-from .._op.node import CUSTOM
 from ..base import ArgumentError, MXNetError
 from ..context import cpu
 from ..gluon import SymbolBlock
@@ -25,7 +24,7 @@ from .reasons import reason_of
 from .tracing import tracing
 
 __all__ = [
-    "Traced", "failing_node", "hide_messages", "open_sizes", "operator_name", "trace",
+    "Traced", "failing_node", "hide_messages", "open_sizes", "trace",
     "trace_module",
 ]  # fmt: skip
 
@@ -71,7 +70,7 @@ def trace(
     block = _block(graph, names, values)
     module = block.to_torch().eval()
     args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
-    custom = [n for n in ordered(graph._entries) if n.op is CUSTOM]
+    custom = [n for n in ordered(graph._entries) if n.op is not None and n.op.own]
     if sizes:
         _expect_any_shape(custom)
     with torch.no_grad():
@@ -179,11 +178,11 @@ def _example(shape: tuple, dtype: torch.dtype) -> torch.Tensor:
 
 def _expect_any_shape(custom: list[Node]) -> None:
     for node in custom:
-        op_type = node.attributes["op_type"]
-        if not CUSTOM.any_shape(node.attributes):
+        if not node.op.any_shape:
             raise MXNetError(
-                f"export_model: dynamic=True, but operator {op_type!r} is a CustomOp, made for the "
-                "shapes of its inputs\n  expected dynamic=False, or an operator of layers.ops\n"
+                f"export_model: dynamic=True, but operator {node.op.label!r} is a CustomOp, made "
+                "for the shapes of its inputs\n"
+                "  expected dynamic=False, or an operator of layers.ops\n"
                 f"  in {node.name!r} of the graph"
             )
 
@@ -210,7 +209,7 @@ def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
     if node is None:
         return MXNetError(f"export_model: the graph cannot be traced: {reason_of(error)}")
     return MXNetError(
-        f"export_model: operator {operator_name(node)!r} cannot be traced: {reason_of(reason)}\n"
+        f"export_model: operator {node.op.label!r} cannot be traced: {reason_of(reason)}\n"
         f"  in {node.name!r} of the graph"
     )
 
@@ -227,14 +226,9 @@ def failing_node(
         block = SymbolBlock(Symbol([(alone, 0)]), variables)
         args = tuple([torch.rand(found[entry]) for entry in node.inputs])
         try:
-            attempt(block.to_torch().eval(), args, node.op is CUSTOM)
+            attempt(block.to_torch().eval(), args, node.op.own)
         except error_class as reason:
             return node, reason
         except Exception:  # of any kind: alone, on values that are made up, it may fail otherwise
             continue
     return None
-
-
-def operator_name(node: Node) -> str:
-    """The name of a node's operator: of a custom one, that which it is registered under."""
-    return node.attributes["op_type"] if node.op is CUSTOM else node.op.name

@@ -39,16 +39,18 @@ def compute(program: Program, arrays: list[NDArray], context: Context) -> list[N
 
 
 def _outputs(node: Node, inputs: list[NDArray], context: Context) -> list[NDArray]:
-    operator, attributes = node.op, dict(node.attributes)
+    operator, attributes = node.op, node.attributes
     supplied: dict[str, Any] = {"training": state.training, "context": context}
     supplied["device"] = context.device
-    attributes |= {name: supplied[name] for name in operator.supplied}
+    supplied = {name: supplied[name] for name in operator.supplied}
     if is_sparse(*inputs) or makes_sparse(node):
-        found = call(operator, inputs, attributes, context)
+        found = operator.call_sparse(inputs, attributes, context)
+        if found is None:
+            found = call(operator, inputs, attributes | supplied, context)
         return found if isinstance(found, list) else [found]
     states = operator.state_names(attributes)
     names = operator.places(attributes, len(inputs))
     tensors = [a._state_tensor() if n in states else a._tensor for n, a in zip(names, inputs)]
     with torch.set_grad_enabled(state.recording):
-        y = operator.run(*tensors, **attributes)
+        y = operator.run(*tensors, **supplied, **operator.arguments_of_run(attributes))
     return [NDArray(t, context) for t in ([y] if isinstance(y, torch.Tensor) else y)]

@@ -29,8 +29,6 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
     given = [a for a in arrays if a is not None]
     stypes = tuple([a.stype for a in given])
     stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor for a in given]
-    if operator.own and (y := operator.call_stored(arrays, attributes, context)) is not None:
-        return y
     known = operator.defaults | attributes
     if updates.is_by_rows(operator, given, known):
         return updates.call(operator, arrays, attributes, context)

@@ -142,9 +142,8 @@ class Policy:
 
     def dtype(self, operator: Op, attributes: dict) -> torch.dtype | None:
         """What the inputs of an operator are cast to; None where they are not, or to the widest."""
-        if "op_type" in attributes:  # as MXNet's Custom, but where an operator says otherwise
-            low = attributes["op_type"].low_precision
-            return self.target if low else torch.float32
+        if operator.low_precision is not None:  # a user's
+            return self.target if operator.low_precision else torch.float32
         attribute, values = self._conditions.get(operator, ("", ()))
         if attributes.get(attribute) in values:
             return torch.float32

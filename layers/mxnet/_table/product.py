@@ -31,7 +31,7 @@ import torch
 import torch.nn.functional as F
 
 from .. import _cpu
-from ..autograd import saved_tensors
+from .._differentiable import Call, apply
 from ..base import ArgumentError
 from .stripes import in_one_stripe, is_faster
 
@@ -58,7 +58,7 @@ def linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     if torch.compiler.is_compiling() or x.numel() * w.size(0) < _least or not _suits(x, w, b):
         return F.linear(x, w, b)
     rows = x if x.dim() == 2 else x.reshape(-1, x.size(-1))
-    y = _Linear.apply(rows, w, b) if torch.is_grad_enabled() else _onednn(rows, w, b)
+    y = apply(_linear, (rows, w, b))[0] if torch.is_grad_enabled() else _onednn(rows, w, b)
     return y if x.dim() == 2 else y.view(*x.shape[:-1], -1)
 
 
@@ -160,23 +160,26 @@ def _onednn(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, w, b, "none", [], "")
 
 
-class _Linear(torch.autograd.Function):
+class _Linear(Call):
     """oneDNN's product, which has no gradient of its own."""
 
-    @staticmethod
-    def forward(ctx, x, w, b):
-        ctx.save_for_backward(x, w)
-        return _onednn(x, w, b)
+    what = "the matrix product"
 
-    @staticmethod
-    def backward(ctx, dy):
-        x, w = saved_tensors(ctx)
-        need_x, need_w, need_b = ctx.needs_input_grad
+    def forward(self, tensors, specs):
+        return (_onednn(*tensors),)
+
+    def saved_for_backward(self, inputs, outputs, asked):
+        return inputs[:2]
+
+    def backward(self, saved, dys, specs, asked):
+        (x, w), (dy,), (need_x, need_w, need_b) = saved, dys, asked
         return (
             mm(dy, w) if need_x else None,
             mm(dy.t(), x) if need_w else None,
             dy.sum(0) if need_b else None,
         )
 
+
+_linear = _Linear()
 
 choose()

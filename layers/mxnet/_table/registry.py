@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 import torch
 
-from .. import _np_shape
-from ..autograd import saved_tensors
+from .. import _dtype, _np_shape
+from .._differentiable import Call, apply
 from ..base import ArgumentError, UnsupportedError, quoted
 from . import attributes
 
@@ -119,12 +119,17 @@ class Op:
         Its rules and its function may be asked of sizes that are made up.
     own : bool
         Its rules and its function are a user's.
+    low_precision : bool, optional
+        Whether mixed precision casts the inputs of a user's to 16 bits, and not to float32.
+    label : str
+        The name that people know it by.
     explains : bool
         Its errors say by themselves where in the graph they are.
     """
 
     any_size = True
     own = explains = False
+    low_precision: bool | None = None
 
     # The rules; where there is none, the function tells, or MXNet's default holds.
     shape_rule: Callable | None = None
@@ -154,7 +159,7 @@ class Op:
         counted=NUM_ARGS,
     ):
         self.function = self.run = function
-        self.name, self.aliases = name, aliases
+        self.name, self.label, self.aliases = name, name, aliases
         self.view, self.states, self.same = view, states, same
         self.traceable, self.draws, self.names_input = traceable, draws, names_input
         self.inits: dict[str, str] = inits or {}
@@ -333,8 +338,24 @@ class Op:
         return () if rule is None else ask(rule, self.defaults | attributes | stypes)
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The operator's attributes among those given, read."""
+        """Return the values of the attributes of a node, from those that a call or a file gave."""
         return {name: self.parse(name, value) for name, value in given.items()}
+
+    def as_texts(self, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, str]:
+        """Return the attributes of a node as texts: those that were given."""
+        return {name: _as_text(value, attributes.get(name)) for name, value in given.items()}
+
+    def arguments_of_run(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes of a node as keyword arguments of `run`."""
+        return attributes
+
+    def with_memory(self) -> Callable:
+        """Return `run` as an Executor calls it: a `CustomOp` is kept from call to call."""
+        return self.run
+
+    def call_sparse(self, arrays: list, attributes: dict, context: Any) -> Any:
+        """Return the outputs for arrays of which some are sparse; None to have it done by rules."""
+        return None
 
     def parse(self, name: str, value: Any) -> Any:
         """The value of an attribute, from what a caller or a file gave."""
@@ -450,7 +471,7 @@ class Op:
 
     def grad(self, rule: Callable) -> Callable:
         """rule(dy, y, inputs, attributes) -> gradient of the first input, or a tuple."""
-        self.run = _constant(self) if rule is zeros else _with_gradient(self, rule)
+        self.run = _constant(self) if rule is zeros else GradientRule(self, rule)
         return rule
 
     def __reduce__(self):
@@ -477,6 +498,13 @@ def _shapes_without_data(
     return tuple([tuple(t.shape) for t in ([y] if isinstance(y, Tensor) else y)])
 
 
+def _as_text(value: Any, parsed: Any) -> str:
+    """Return an attribute as text; a dtype by its name, since it may be one of NumPy's classes."""
+    if isinstance(parsed, torch.dtype) and not isinstance(value, str):
+        return _dtype.name(parsed)
+    return str(value)
+
+
 @cache
 def _parser(annotation: Any, module: str) -> Callable[[Any], Any]:
     """The parser of an attribute, from its annotation in a module; a few serve all operators."""
@@ -495,38 +523,52 @@ def ask(rule: Callable, known: dict[str, Any]) -> Any:
     return rule(**{name: known[name] for name in _named(rule)})
 
 
-def _with_gradient(operator: Op, rule: Callable) -> Callable:
-    names = _named(rule)
-    kept = [(i, n) for i, n in enumerate(operator.inputs) if n in names]
-    saved = [n for _, n in kept] + ["y"] * ("y" in names)
-    rest = [n for n in names if n not in saved and n != "dy"]
+class GradientRule:
+    """A rule of `grad`, with the names of what it takes.
 
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, arguments, *tensors):
-            y = operator.function(*tensors, **arguments)
-            ctx.known = {name: arguments[name] for name in rest}
-            ctx.count = len(tensors)
-            ctx.save_for_backward(*[tensors[i] for i, _ in kept], *[y] * ("y" in names))
-            return y
+    Attributes
+    ----------
+    saved : list of str
+        The inputs that it takes, and ``y`` where it takes the output.
+    attributes : list of str
+    """
 
-        @staticmethod
-        def backward(ctx, dy):
-            known = dict(zip(saved, saved_tensors(ctx)), dy=dy, **ctx.known)
-            given = ask(rule, known)
-            given = given if isinstance(given, tuple) else (given,)
-            return None, *given, *[None] * (ctx.count - len(given))
+    def __init__(self, operator: Op, function: Callable):
+        names = _named(function)
+        self.operator, self.function = operator, function
+        self.places = [i for i, n in enumerate(operator.inputs) if n in names]
+        self.saved = [operator.inputs[i] for i in self.places] + ["y"] * ("y" in names)
+        self.attributes = [n for n in names if n not in self.saved and n != "dy"]
 
-    Function.__name__ = Function.__qualname__ = operator.name
-
-    def run(*args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Tensor:
+        operator = self.operator
         if not torch.is_grad_enabled():
             return operator.function(*args, **kwargs)
         if len(args) != len(operator.inputs):
             args, kwargs = operator.split(args, kwargs)
-        return Function.apply(operator.defaults | kwargs, *args)
+        return apply(RuleCall(self, operator.defaults | kwargs), args)[0]
 
-    return run
+
+class RuleCall(Call):
+    """A call of an operator of the table whose gradient is that of a rule."""
+
+    def __init__(self, rule: GradientRule, arguments: dict[str, Any]):
+        self.rule, self.arguments, self.what = rule, arguments, rule.operator.name
+
+    def forward(self, tensors, specs):
+        return (self.rule.operator.function(*tensors, **self.arguments),)
+
+    def saved_for_backward(self, inputs, outputs, asked):
+        rule = self.rule
+        return [*[inputs[i] for i in rule.places], *outputs * ("y" in rule.saved)]
+
+    def backward(self, saved, dys, specs, asked):
+        rule, arguments = self.rule, self.arguments
+        known = dict(zip(rule.saved, saved), dy=dys[0])
+        known |= {name: arguments[name] for name in rule.attributes}
+        found = ask(rule.function, known)
+        found = found if isinstance(found, tuple) else (found,)
+        return *found, *[None] * (len(specs) - len(found))
 
 
 class Constant(torch.autograd.Function):

@@ -21,10 +21,8 @@ from ._create import *
 from .symbol import *
 from .symbol import Symbol
 
-from .._op.node import CUSTOM
-from .register import symbolic
+from ._custom import Custom as Custom
 
-Custom = symbolic(CUSTOM, "Custom")
 _methods.fill(Symbol)
 # MXNet has these in symbol.symbol, on which their code here is built.
 for _name in (*_arithmetic.__all__, *_create.__all__):

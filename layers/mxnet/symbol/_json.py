@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import _np_shape
-from .._op.node import CUSTOM
+from .._op.registered import find
+from .._op.user_op import UserOp
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
 from ..operator import expect_registered
@@ -57,8 +60,8 @@ def _graph(entries: list[Entry], with_casts: bool, modules: dict[str, str]) -> d
     updates: Counter[int] = Counter()
     for node in nodes:
         _refuse_shadowed(node)
-        if node.op is CUSTOM:
-            modules |= node.attributes["op_type"].module_to_record
+        if isinstance(node.op, UserOp):
+            modules |= node.op.module_to_record
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
             row["attrs"] = dict(sorted(node.attrs.items()))
@@ -80,10 +83,10 @@ def _graph(entries: list[Entry], with_casts: bool, modules: dict[str, str]) -> d
 
 def _refuse_shadowed(node: Node) -> None:
     """Refuse an operator whose name another one has taken since: a file has only the name."""
-    if node.op is CUSTOM and not node.attributes["op_type"].is_current:
-        op_type = node.attributes["op_type"]
+    if isinstance(node.op, UserOp) and not node.op.is_current:
         raise MXNetError(
-            f"symbol: {node.name!r} is an operator {op_type!r}, and another one has its name now\n"
+            f"symbol: {node.name!r} is an operator {node.op.op_type!r}, and another one has its "
+            "name now\n"
             "  expected names of their own, such as @operator(name=...), for a file or a copy"
         )
 
@@ -160,7 +163,9 @@ class _GraphParser:
             return _variable(row["name"], attrs, where)
         entries = [nodes.entry(e, where) for e in inputs]
         operator_class = OPERATORS.get(row["op"]) if isinstance(row.get("op"), str) else None
-        if operator_class is None:
+        if row.get("op") == "Custom":
+            operator = self.users(attrs, where)
+        elif operator_class is None:
             operator = _operator(row.get("op"), where)
         else:
             graphs = self.subgraphs(row, operator_class, where, depth)
@@ -168,8 +173,6 @@ class _GraphParser:
         if self.version < 905 and operator.name in ("argmax", "argmin"):
             if attrs.get("axis") == "-1":
                 del attrs["axis"]  # before 0.9.5 -1 stood for no axis
-        if operator is CUSTOM and "op_type" in attrs:
-            expect_registered(attrs["op_type"], self.modules.get(attrs["op_type"]), where)
         attributes, names = _parse_attributes(operator, attrs, len(entries), where)
         # Before 0.9 a file had no states: each becomes a variable of this node.
         for name in names[len(entries) :]:
@@ -180,6 +183,18 @@ class _GraphParser:
                 if source.op is None and f"{name}_{key}" in attrs:
                     source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
         return Node(operator, row["name"], entries, attributes, attrs)
+
+    def users(self, attrs: dict[str, str], where: str) -> UserOp:
+        """The operator of a user that a node names, for the node's attributes."""
+        if "op_type" not in attrs:
+            raise ArgumentError(
+                f"symbol: {where}: Custom: op_type is missing\n  expected a registered name"
+            )
+        op_type = attrs["op_type"]
+        expect_registered(op_type, self.modules.get(op_type), where)
+        given = {k: v for k, v in attrs.items() if k != "op_type" and not k.startswith("__")}
+        with _refusing("Custom", attrs, where):
+            return find(op_type, given)
 
     def subgraphs(
         self, row: dict, operator_class: type[ControlFlow], where: str, depth: int
@@ -265,25 +280,32 @@ def _parse_attributes(
     operator: registry.Op, attrs: dict[str, str], count: int, where: str
 ) -> tuple[dict[str, Any], list[str]]:
     """An operator's attributes, parsed, and its names of the `count` inputs."""
-    try:
+    with _refusing(operator.name, attrs, where):
         attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
         missing = [name for name in operator.required if name not in attributes]
         if missing:
             raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
         names = operator.input_names(attributes, count)
         operator.check_count(attrs, count)
-    except MXNetError as error:
-        raise type(error)(f"symbol: {where}: {error}") from None
-    except Exception as error:  # of any kind: a user's operator parses text from a file
-        raise MXNetError(
-            f"symbol: {where}: {operator.name} does not take {quoted(attrs)}: "
-            f"{type(error).__name__}: {quoted(str(error))}"
-        ) from error
     if count > len(names):
         raise MXNetError(
             f"symbol: {where}: {count} inputs\n  expected {', '.join(names) or 'none'}"
         )
     return attributes, names
+
+
+@contextmanager
+def _refusing(name: str, attrs: dict[str, str], where: str) -> Iterator[None]:
+    """``with _refusing(...):`` an error tells the node whose attributes are read."""
+    try:
+        yield
+    except MXNetError as error:
+        raise type(error)(f"symbol: {where}: {error}") from None
+    except Exception as error:  # of any kind: a user's operator parses text from a file
+        raise MXNetError(
+            f"symbol: {where}: {name} does not take {quoted(attrs)}: "
+            f"{type(error).__name__}: {quoted(str(error))}"
+        ) from error
 
 
 def _control_flow(
@@ -296,8 +318,6 @@ def _control_flow(
 
 
 def _operator(name: Any, where: str) -> registry.Op:
-    if name == "Custom":
-        return CUSTOM
     try:
         return registry.get(name)
     except (KeyError, TypeError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from .._op.node import CUSTOM
 from .._table.registry import SUPPLIED, Op
 from .._table.rnn import RNN, RNN_OF_PARTS
 from ..base import RecordingError, UnsupportedError
@@ -57,9 +56,6 @@ def get_symbol(x: NDArray) -> Symbol:
             given = dict(zip(operator.program.variables, inputs))
             made[id(step)] = copy_graph(operator.symbol._entries, given.get)
         else:
-            if hasattr(operator, "as_custom"):  # one of `layers.ops`
-                inputs, attributes = operator.as_custom(inputs, attributes)
-                operator = CUSTOM
             name, given = f"node_{next(names)}", [entry for entry in inputs if entry is not None]
             if operator is RNN_OF_PARTS:
                 operator, given = RNN, with_packed(name, given, attributes)
@@ -84,7 +80,8 @@ def _in_order(last: Step) -> list[Step]:
 
 
 def _node(name: str, operator: Op, attributes: dict[str, Any], inputs: list[Entry]) -> Node:
-    supplied = () if operator.own else SUPPLIED
-    given = {k: v for k, v in attributes.items() if k not in supplied and v is not None}
-    attributes = operator.read(given)
+    given = attributes
+    if not operator.own:
+        given = {k: v for k, v in attributes.items() if k not in SUPPLIED and v is not None}
+        attributes = operator.read(given)
     return Node(operator, name, inputs, attributes, texts(operator, given, attributes, len(inputs)))

@@ -6,9 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
-from .. import _dtype
 from .._table import precision, registry
 from ..attribute import AttrScope
 from ..base import ArgumentError, describe_value
@@ -19,7 +16,7 @@ from .symbol import Symbol
 
 __all__ = ["compose", "symbolic"]
 
-_CALL_ARGUMENTS = ("name", "attr", "out")  # every function takes these; they are no attributes
+CALL_ARGUMENTS = ("name", "attr", "out")  # every function takes these; they are no attributes
 
 
 def symbolic(operator: registry.Op, name: str) -> Callable:
@@ -47,7 +44,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
     symbols = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
-    given = {k: v for k, v in kwargs.items() if k not in symbols and k not in _CALL_ARGUMENTS}
+    given = {k: v for k, v in kwargs.items() if k not in symbols and k not in CALL_ARGUMENTS}
     given |= _positional_attributes(operator, args)
     attached = {k: str(given.pop(k)) for k in list(given) if _is_attached(operator, k)}
     given = {k: v for k, v in given.items() if v is not None or operator.owns(k)}
@@ -102,7 +99,7 @@ def texts(
     operator: registry.Op, given: dict[str, Any], attributes: dict[str, Any], count: int
 ) -> dict[str, str]:
     """The attributes of a node as texts: those that were given, and of how many inputs it is."""
-    found = {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
+    found = operator.as_texts(given, attributes)
     if operator.variadic and operator.counted is not None:
         found[operator.counted.attribute] = str(count // operator.counted.group)
     return found
@@ -137,13 +134,6 @@ def _is_attached(operator: registry.Op, name: str) -> bool:
     A custom operator may have attributes of any name.
     """
     return name.startswith("__") or (name in HIDDEN and not operator.own)
-
-
-def _as_text(value: Any, parsed: Any) -> str:
-    """An attribute as text; a dtype by its name, since the value may be one of NumPy's classes."""
-    if isinstance(parsed, torch.dtype) and not isinstance(value, str):
-        return _dtype.name(parsed)
-    return str(value)
 
 
 def _positional_attributes(operator: registry.Op, args: tuple) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from typing import Any, overload
 
 from ..._errors import describe_value
 from ...engine import mxnet_error
-from .custom import register
 from .operator import Operator, name_of
 
 __all__ = ["operator"]
@@ -61,7 +60,7 @@ def operator(
     if definition is None:
         return lambda cls: operator(cls, name=name, pure=pure)
     result = _make_operator(definition, name or name_of(definition), pure)
-    register(result)
+    result.register()
     return result
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,7 +14,7 @@ from ...engine import mx, mxnet_error
 from .numpy_border import adopt, number
 from .operator import Operator
 
-__all__ = ["Adapter", "register", "registered"]
+__all__ = ["Adapter"]
 
 _registered: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # by name
 
@@ -33,7 +31,6 @@ def register(operator: Operator) -> None:
         def __init__(self, **text):
             super().__init__(operator, text)
 
-    Prop._layers_operator, operator.prop = operator, Prop
     Prop.low_precision = operator.low_precision
     for part in ("__module__", "__name__", "__qualname__"):
         setattr(Prop, part, getattr(operator, part))
@@ -49,16 +46,12 @@ def registered() -> list[Operator]:
 class _Prop(mx.operator.CustomOpProp):
     """The CustomOpProp of an `Operator`."""
 
-    _layers_operator: Operator
-
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
         self.operator = operator
-        omitted = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
-        self.inputs = [n for n in operator.inputs if n not in omitted]
-        self.attributes = {
-            n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes
-        }
+        given = operator.read_named(text)
+        self.inputs = [n for n in operator.inputs if f"no_{n}" not in given]
+        self.attributes = {n: v for n, v in given.items() if n in operator.attributes}
 
     def list_arguments(self) -> list[str]:
         return [n for n in self.inputs if n not in self.operator.states]
@@ -70,30 +63,14 @@ class _Prop(mx.operator.CustomOpProp):
         return [n for n in self.inputs if n in self.operator.states]
 
     def infer_shape(self, in_shape):
-        names = self.list_arguments()
-        known = {n: tuple(s) if len(s) else None for n, s in zip(names, in_shape)}
-        found = infer_shapes(self.operator, known, self.attributes)
-        return (
-            [found.get(n) or known[n] or () for n in names],
-            [found.get(n, ()) for n in self.operator.outputs],
-            [found.get(n, ()) for n in self.list_auxiliary_states()],
-        )
+        return self._infer(self.operator.infer_shape, in_shape)
 
     def infer_type(self, in_type):
-        operator = self.operator
-        first = in_type[0] if in_type else np.float32
-        in_type = [first if t is None else t for t in in_type]
-        floating = next((t for t in in_type if np.dtype(t).kind == "f"), first)
-        declared = {}
-        if operator.types is not None:
-            names = dict.fromkeys(operator.inputs) | dict(zip(self.list_arguments(), in_type))
-            known = {n: t and str(np.dtype(t)) for n, t in names.items()}
-            declared = operator.ask(operator.types, known | operator.attributes | self.attributes)
-        return (
-            in_type,
-            [np.dtype(declared[n]).type if n in declared else floating for n in operator.outputs],
-            [first] * len(self.list_auxiliary_states()),
-        )
+        return self._infer(self.operator.infer_type, in_type)
+
+    def _infer(self, rule: Callable, known: Sequence) -> tuple[list, list, list]:
+        names = self.list_arguments(), self.list_auxiliary_states()
+        return rule(*names, known, self.attributes)
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
         return _Op(self)
@@ -187,53 +164,15 @@ class _Op(mx.operator.CustomOp):
             self._write(name, dst, req_of, value, is_gradient=True)
 
 
-def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:
-    """Shapes by name: by the rule `shapes`, or those of the outputs of a run on zeros."""
-    if operator.shapes is not None:
-        shapes = dict.fromkeys(operator.inputs) | known
-        return operator.ask_shapes(shapes | operator.attributes | attributes)
-    if any(shape is None or 0 in shape for shape in known.values()):
-        return {}
-    return _run_on_zeros(operator, tuple(known.items()), tuple(attributes.items()))
-
-
-@lru_cache(maxsize=1024)
-def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    # On another thread: MXNet infers shapes in the middle of a call, and a call of `nd` on the same
-    # thread would overwrite the results of the first so far.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(_compute_on_zeros, operator, known, attributes).result()
-
-
-@np.errstate(all="ignore")  # log(0) and the like
-def _compute_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    values = operator.attributes | dict(attributes)
-    errors: list[Exception] = []
-    # For NumPy, indices such as labels have to be integers.
-    for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
-        try:
-            y = operator.forward(*_zeros(operator, known, *dtypes), **values)
-            break
-        except (IndexError, TypeError) as error:
-            errors.append(error)
-    else:
-        raise errors[0]
-    outputs = y if isinstance(y, (list, tuple)) else [y]
-    return {name: tuple(array.shape) for name, array in zip(operator.outputs, outputs)}
-
-
-def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
-    """Zeros of the known shapes, the first with one dtype and the others with another."""
-    zeros = {n: mx.nd.zeros(s, dtype=others if i else first) for i, (n, s) in enumerate(known)}
-    return list((dict.fromkeys(operator.inputs) | zeros).values())
-
-
 class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
     def __init__(self, operator: Operator):
         register(operator)  # some operators are registered only here, at the first call
         self.operator = operator
+
+    register = staticmethod(register)
+    registered = staticmethod(registered)
 
     @staticmethod
     def warn_again() -> None:

@@ -27,7 +27,6 @@ from ..._errors import describe_value
 from ...engine import mx, mxnet_error, nd, sym
 from ._arguments import Form, Layout, is_array, signature
 from ._function_operator import BORDERS, FunctionOperator, Maker, Rule
-from .custom import register
 from .numpy_border import array
 from .operator import expect_bool, name_of
 
@@ -135,7 +134,7 @@ class Primitive:
         update_wrapper(self, function)
         self.operator = self._operator(self._form.layout_by_name())
         if name is None and not self._form.is_method:
-            register(self.operator)
+            self.operator.register()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -232,7 +231,7 @@ class Primitive:
             layout, arrays, attributes = self._form.split(len(args), tuple(kwargs), values)
             operator = self._operator(layout)
             if any(isinstance(value, sym.Symbol) for value in values):
-                register(operator)
+                operator.register()
             call = self._calls[key] = PreparedCall(operator, arrays, attributes, values)
             return call
 

@@ -19,6 +19,7 @@ from typing import Any
 from ... import engine
 from ..._errors import describe_value, note
 from ...engine import mxnet_error
+from . import inference
 from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
 from ._validation import parameter_names, validate
 
@@ -78,8 +79,6 @@ class Operator:
         By input, the names of the values that its gradient takes.
     rules : dict of str to callable
         By input, its gradient, or `backward`, as a function of these values by position.
-    prop : type
-        The CustomOpProp that is registered for it; not set before it is registered.
 
     Raises
     ------
@@ -87,8 +86,6 @@ class Operator:
         A name is there twice, a state is no input, a gradient or `surrogate` has a parameter of an
         unknown name, or `pure` or `low_precision` is no bool.
     """
-
-    prop: type
 
     def __init__(
         self,
@@ -193,6 +190,10 @@ class Operator:
     def _adapter(self) -> Callable:
         return engine.adapter()(self)
 
+    def register(self) -> None:
+        """Register it under its name, in place of an earlier one: for ``Custom(op_type=name)``."""
+        engine.adapter().register(self)
+
     def __call__(self, *args, **kwargs):
         """Run the operator on arrays, or put it into a graph of Symbols.
 
@@ -249,27 +250,29 @@ class Operator:
                 )
         return arrays, attributes
 
-    def bind_named(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """`bind` for the arguments of ``Custom(..., op_type=name)``.
+    def read_named(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes of ``Custom(..., op_type=name)``, parsed.
+
+        ``no_b`` is True where the optional input ``b`` is left out.
 
         Raises
         ------
         TypeError
-            As `bind`; or there are too many inputs, or one is there twice.
+            An attribute is unknown, or not of its default's type.
         """
-        kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
-        omitted = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
-        names = [n for n in self.custom_order if n not in omitted]
-        if len(args) > len(names):
-            raise mxnet_error(
-                TypeError, f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}"
-            )
-        positional = dict(zip(names, args))
-        if twice := sorted(positional.keys() & kwargs.keys()):
-            raise mxnet_error(
-                TypeError, f"operator {self.name!r}: {twice[0]} is given twice\n  {self._expected}"
-            )
-        return self.bind((), positional | kwargs)
+        omitted = {f"no_{n}" for n in self.optional}
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            if name in self.attributes:
+                found[name] = self.parse(name, value)
+            elif name not in omitted:
+                raise mxnet_error(
+                    TypeError,
+                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}",
+                )
+            elif str(value) == "True":
+                found[name] = True
+        return found
 
     def expect(self, inputs: tuple) -> None:
         """Refuse arrays of the other engine."""
@@ -385,6 +388,18 @@ class Operator:
     def _parameters_of(self) -> dict[Callable, tuple[str, ...] | None]:
         """A cache of rules' parameters: `inspect.signature` takes as long as several operators."""
         return {}
+
+    def infer_shape(
+        self, arguments: Sequence[str], states: Sequence[str], in_shape: Sequence, attributes: dict
+    ) -> tuple[list, list, list]:
+        """Return the shapes of arguments, outputs and states; see `inference`."""
+        return inference.infer_shape(self, arguments, states, in_shape, attributes)
+
+    def infer_type(
+        self, arguments: Sequence[str], states: Sequence[str], in_type: Sequence, attributes: dict
+    ) -> tuple[list, list, list]:
+        """Return the dtypes of arguments, outputs and states; see `inference`."""
+        return inference.infer_type(self, arguments, states, in_type, attributes)
 
     def gradient_form(self, name: str) -> str:
         """How to write the gradient of an input, for the message that there is none."""

@@ -21,7 +21,6 @@ from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
 from ._primitive.input_dtypes import InputDtypes
 from ._primitive.names import unique_name
-from .custom import register
 from .kernel import Kernel, KernelError
 from .numpy_border import NUMBERS, dtype_of, is_floating
 from .operator import Operator, as_wrapper_of, expect_bool, free_names
@@ -175,7 +174,7 @@ class Custom:
         arrays = [a for a, kind in zip(values, kinds) if kind is None]
         numbers = {n: a for n, a, kind in zip(operator.places, values, kinds) if kind is not None}
         if any(isinstance(a, sym.Symbol) for a in arrays):
-            register(operator)
+            operator.register()
         if not numbers:
             self._by_types[tuple(map(type, inputs))] = operator
         return _as_declared(operator, operator(*arrays, **numbers))
@@ -211,7 +210,7 @@ class Custom:
     def operator_of(self, count: int) -> Operator:
         """The operator on so many arrays, registered."""
         operator = self._operator((None,) * count, ["float32"] * count)
-        register(operator)
+        operator.register()
         return operator
 
     @property

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-from .._tensor import transforms
-from ..base import RecordingError, ShapeError, UnsupportedError
-from .call import CustomCall, Specs, specs_of
+from ._differentiable import Call, Specs, specs_of
+from ._tensor import transforms
+from .base import RecordingError, ShapeError, UnsupportedError
 
 Tensor = torch.Tensor
 
 
-def transformed(operation: CustomCall, tensors: list, error: RuntimeError) -> tuple[Tensor, ...]:
+def transformed(operation: Call, tensors: list, error: RuntimeError) -> tuple[Tensor, ...]:
     """The outputs of a call, which the transforms that are going on differentiate.
 
     Without transforms the error is raised that the plain call has raised.
@@ -29,7 +29,7 @@ def transformed(operation: CustomCall, tensors: list, error: RuntimeError) -> tu
     return Transformed.apply(operation, *tensors)[: operation.visible]
 
 
-def _no_forward_mode(operation: CustomCall) -> UnsupportedError:
+def _no_forward_mode(operation: Call) -> UnsupportedError:
     """The error for a derivative that is asked for in forward mode."""
     return UnsupportedError(
         f"{operation.what} has no derivative in forward mode (torch.func.jvp, jacfwd, hessian)\n"
@@ -44,7 +44,7 @@ class Transformed(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(operation: CustomCall, *tensors):
+    def forward(operation: Call, *tensors):
         results = operation.forward(tensors, specs_of(tensors))
         return tuple(map(Tensor.detach, results))
 
@@ -76,7 +76,7 @@ class Transformed(torch.autograd.Function):
 class Wanted:
     """The gradients of a call that are wanted; `places` are set to those that there are."""
 
-    def __init__(self, operation: CustomCall, specs: Specs, asked: tuple[bool, ...], visible: int):
+    def __init__(self, operation: Call, specs: Specs, asked: tuple[bool, ...], visible: int):
         self.operation, self.specs, self.asked, self.visible = operation, specs, asked, visible
         self.places: list[int] = []
 

@@ -846,7 +846,7 @@ def test_a_refusal_names_what_is_changed_and_the_line(code, phase, told, tmp_pat
 
 
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
-    monkeypatch.setattr("layers.mxnet._run.compiled.Compiled.most_kinds", 2)
+    monkeypatch.setattr("layers.mxnet._run.compiled.MOST_KINDS", 2)
     net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))
     net.hybridize(backend=FAST)
     torch._dynamo.utils.counters.clear()

@@ -356,7 +356,7 @@ def test_without_a_gpu_nothing_is_captured(mx):
         for _ in range(3):
             assert_near(net(x), first)
     (graph,) = net._graphs.values()
-    assert not graph.run._runs
+    assert not graph.run.runs
 
 
 def test_a_parameter_that_is_overwritten_before_the_backward_is_told(mx, launches):
@@ -476,7 +476,7 @@ def test_parameters_that_move_are_captured_anew(mx, launches, made):
         expected = 8 * mx.nd.tanh(k * x.sum(axis=1, keepdims=True))
         assert_near(y / 8, mx.nd.broadcast_to(expected, (4, 3)) / 8)
     (graph,) = net._graphs.values()
-    assert len(graph.run._runs) == 1
+    assert len(graph.run.runs) == 1
     assert launches
 
 
@@ -485,7 +485,7 @@ def test_so_many_kinds(mx, launches, caplog):
     for n in [*range(1, 40), *range(1, 40)]:
         net(batch(mx, n))
     (graph,) = net._graphs.values()
-    assert len(graph.run._runs) == 32
+    assert len(graph.run.runs) == 32
     assert "runs as it is: it was called with 32 shapes, dtypes and modes before" in caplog.text
 
 

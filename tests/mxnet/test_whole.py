@@ -18,7 +18,7 @@ if os.environ["LAYERS_ENGINE"] == "torch":
 
 
 def made(function, backend="aot_eager", **options):
-    return torch_compile.compiled(function, backend, True, "cpu", **options)
+    return torch_compile.compile_function(function, backend, True, "cpu", **options)
 
 
 def untraced(function):

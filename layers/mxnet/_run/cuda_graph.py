@@ -10,20 +10,17 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING
 
 import torch
 
 from .._draws import draws_restored
 from ..base import RecordingError, UnsupportedError
 from ..context import Context
-from .graph_call import GraphCall, autograd_call, states_restored
+from .graph_call import Gradients, GraphCall, states_restored
 from .kinds import agree, warn
 from .reasons import reason_of
-
-if TYPE_CHECKING:
-    from .recorded import Replay
 
 Tensor = torch.Tensor
 _one_by_one = RLock()  # a process captures one graph at a time
@@ -36,14 +33,15 @@ class Launched:
 
     Parameters
     ----------
-    replay : Replay
+    replay : GraphCall
+        It does the recorded calls.
     fixed : sequence of int
         The inputs that are read where they are, such as parameters.
     tensors : sequence of Tensor
         The inputs of the call before.
     """
 
-    def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor]):
+    def __init__(self, replay: GraphCall, fixed: Sequence[int], tensors: Sequence[Tensor]):
         self._replay, self._fixed = replay, fixed
         self._launch: Launch | None = None
         self._places = self._where(tensors)  # the fixed inputs were in the last call
@@ -56,7 +54,7 @@ class Launched:
             with self._lock:
                 launch = self._captured(tensors)
                 if launch is not None and not launch.is_pending:
-                    return launch(tensors)
+                    return launch(tensors, context)
         return self._replay(tensors, context)
 
     def _captured(self, tensors: Sequence[Tensor]) -> Launch | None:
@@ -84,7 +82,7 @@ class Launched:
 class Launch:
     """What is captured of the recorded calls: forward and, if there are gradients, backward."""
 
-    def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor], lock):
+    def __init__(self, replay: GraphCall, fixed: Sequence[int], tensors: Sequence[Tensor], lock):
         self.replay, self.lock = replay, lock
         self.places = [tensors[i].data_ptr() for i in fixed]
         self.read_in_place = [i for i in fixed if i not in replay.program.states]
@@ -92,7 +90,8 @@ class Launch:
         self._inputs = [
             t.detach().clone() if i in self._copied else t.detach() for i, t in enumerate(tensors)
         ]
-        self._turn: Callable[[], Turn | None] = lambda: None
+        self._turn: Callable[[], GraphCall | None] = lambda: None
+        self._begun = self._ended = 0  # how many of its calls, and the last whose backward is over
         device = replay.context.device
         stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         results = []
@@ -145,60 +144,44 @@ class Launch:
     @property
     def is_pending(self) -> bool:
         """Whether its memory has what the gradients of an earlier call will need."""
-        turn = self._turn()
-        return turn is not None and not turn.is_done
+        return self._ended < self._begun and self._turn() is not None
 
-    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """The outputs."""
-        if self._backward is None:
-            return self.forward(tensors)
-        turn = Turn(self)
+        self._begun += 1
+        backward = partial(self.backward, self._begun) if self._backward else None
+        turn = self.replay.later(self.forward, backward)
         self._turn = weakref.ref(turn)
-        return autograd_call(turn, tensors)
+        return turn(tensors, context)
 
     @torch.no_grad()
-    def forward(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The outputs, in memory of their own."""
+    def forward(self, tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The outputs, in memory of their own, and the inputs that backward reads in place."""
         for i in self._copied:
             self._inputs[i].copy_(tensors[i])
         self._forward.replay()
-        return [y.clone() for y in self._forward.results[0]]
+        outputs = [y.clone() for y in self._forward.results[0]]
+        return outputs, [tensors[i] for i in self.read_in_place]
 
     @torch.no_grad()
-    def backward(self, turn: Turn, dys: Sequence[Tensor]) -> list[Tensor | None]:
-        """The gradients of the inputs, in memory of their own."""
+    def backward(self, turn: int, saved: Sequence[Tensor], dys: Sequence[Tensor]) -> Gradients:
+        """The gradients of the inputs of a call, in memory of their own.
+
+        `turn` is the number of the call.
+        """
         with self.lock:
-            if self._turn() is not turn:
+            if turn != self._begun:
                 raise RecordingError(
-                    f"backward: {turn.what} was called again since its gradients were computed\n"
-                    "  expected all backwards before the next call, or hybridize() without "
-                    "static_shape"
+                    f"backward: {self.replay.what} was called again since its gradients were "
+                    "computed\n  expected all backwards before the next call, or hybridize() "
+                    "without static_shape"
                 )
             for own, dy in zip(self._dys, dys):
                 if own is not None:
                     own.copy_(dy)
             self._backward.replay()
-            turn.is_done = True  # from now on the memory may be written again
+            self._ended = turn  # from now on the memory may be written again
             return [g if g is None else g.clone() for g in self._backward.results]
-
-
-class Turn(GraphCall):
-    """One recorded call of a launch, until its gradients are computed or it is forgotten."""
-
-    def __init__(self, launch: Launch):
-        first = launch.replay
-        super().__init__(first.program, first.what, first.context)
-        self.training, self.draws = first.training, first.draws
-        self.differentiable = first.differentiable
-        self.launch, self.is_done = launch, False
-
-    def forward(self, tensors):
-        return self.launch.forward(tensors), [tensors[i] for i in self.launch.read_in_place]
-
-    def backward(self, saved, dys):
-        if tuple([dy is not None for dy in dys]) != self.launch.replay.has_dy:
-            return None
-        return self.launch.backward(self, dys)
 
 
 class Capture:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 import torch
@@ -21,36 +21,70 @@ Gradients = Sequence[Tensor | None]
 class GraphCall:
     """A call of a graph, as one node for autograd.
 
+    Parameters
+    ----------
+    program : Program
+    what : str
+        What messages name it.
+    context : Context
+    forward : callable
+        From the tensors to the outputs, and what `backward` needs.
+    backward : callable, optional
+        From that, and the gradients of the differentiable outputs, to those of the inputs that ask
+        for one.
+
     Attributes
     ----------
     differentiable : tuple of bool
         The outputs that have a gradient.
+    has_dy : tuple of bool or None
+        The differentiable outputs whose gradients `backward` takes; None where it takes any.
     draws : bool
         Whether random numbers may be drawn.
     twice : bool
         Whether there are second derivatives.
     """
 
-    differentiable: tuple[bool, ...]
+    differentiable: tuple[bool, ...] = ()
+    has_dy: tuple[bool, ...] | None = None
     draws = twice = True
 
-    def __init__(self, program: Program, what: str, context: Context):
+    def __init__(
+        self,
+        program: Program,
+        what: str,
+        context: Context,
+        forward: Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]] | None,
+        backward: Callable[[Sequence[Tensor], Sequence[Tensor | None]], Gradients] | None,
+    ):
         self.program, self.what, self.context = program, what, context
+        self._forward, self._backward = forward, backward
         self.training = autograd.state.training
 
+    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        """Return the outputs, in the graph of autograd if they have gradients."""
+        if self._backward is not None:
+            return autograd_call(self, tensors)
+        with torch.no_grad():
+            return list(self.forward(tensors)[0])
+
     def forward(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """The outputs, and what `backward` needs."""
-        raise NotImplementedError
+        """Return the outputs, and what `backward` needs."""
+        return self._forward(tensors)
 
-    def backward(self, saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients | None:
-        """The gradients of the inputs that ask for one, from those of the differentiable outputs.
-
-        None where it does not know how to compute them from these.
-        """
-        raise NotImplementedError
+    def backward(self, saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients:
+        """Return the gradients of the inputs that ask for one."""
+        return self._backward(saved, dys)
 
     def release(self) -> None:
         """Let go of what `backward` needs: it will not be called again."""
+
+    def later(self, forward: Callable, backward: Callable | None) -> GraphCall:
+        """Return another call of this kind, which these functions compute."""
+        made = GraphCall(self.program, self.what, self.context, forward, backward)
+        made.training, made.draws, made.twice = self.training, self.draws, self.twice
+        made.differentiable, made.has_dy = self.differentiable, self.has_dy
+        return made
 
     def differentiate(
         self,
@@ -71,6 +105,67 @@ class GraphCall:
             outputs = program.run(program.function, inputs, context, True)
             heads = [y for y, there in zip(outputs, self.differentiable) if there]
             return gradients_of_given(heads, inputs, dys, retain_graph=again, create_graph=again)
+
+
+class FirstCall(GraphCall):
+    """A call by which it is found what later calls of its kind do.
+
+    Parameters
+    ----------
+    program, what, context
+        As of a `GraphCall`.
+    run : callable
+        ``run(call)`` computes the outputs of `call.inputs`, recorded by autograd.
+    finish : callable
+        ``finish(call, dys)`` is called with the first backward, or after `run` without `dys` where
+        no output has a gradient. It gives `call.gradients(dys)`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        what: str,
+        context: Context,
+        run: Callable[[FirstCall], list[Tensor]],
+        finish: Callable[[FirstCall, Sequence[Tensor | None]], Gradients],
+    ):
+        super().__init__(program, what, context, None, None)
+        self._run: Callable | None = run
+        self._finish: Callable | None = finish
+        self.inputs: Sequence[Tensor] = ()
+        self.outputs: Sequence[Tensor] = ()
+
+    def __call__(self, tensors, context):
+        if autograd.state.recording and any(t.requires_grad for t in tensors):
+            return autograd_call(self, tensors)
+        self._compute(tensors, False)
+        return self.outputs
+
+    def forward(self, tensors):
+        self._compute(tensors, True)
+        # Where nothing is saved, PyTorch does not see that a graph is used a second time.
+        return [y.detach() for y in self.outputs], [torch.empty(0)]
+
+    def _compute(self, tensors: Sequence[Tensor], for_backward: bool) -> None:
+        self.inputs = [t.detach().requires_grad_(for_backward and t.requires_grad) for t in tensors]
+        self.outputs = self._run(self)
+        self.differentiable = tuple([y.requires_grad for y in self.outputs])
+        if not any(self.differentiable):
+            self._finish(self, ())
+
+    def backward(self, saved, dys):
+        finish, self._finish = self._finish, None
+        return finish(self, dys) if finish else self.gradients(dys)
+
+    def gradients(self, dys: Sequence[Tensor | None]) -> Gradients:
+        """Return the gradients of the inputs that ask for one."""
+        heads = [y for y in self.outputs if y.requires_grad]
+        keeps = keeps_graph()
+        return gradients_of_given(heads, self.inputs, dys, retain_graph=keeps) if dys else ()
+
+    def release(self):
+        self._run = self._finish = None
+        self.inputs = self.outputs = ()
 
 
 def gradients_of_given(
@@ -118,7 +213,8 @@ class _Differentiable(torch.autograd.Function):
                 found = call.backward(saved, given)
             found = refuse_second(found, autograd.NO_SECOND)
         else:
-            found = None if again else call.backward(saved, given)
+            knows = call.has_dy is None or call.has_dy == which_are_given(given)
+            found = call.backward(saved, given) if knows and not again else None
         if found is None:
             found = call.differentiate(_unchanged(ctx), given, again, ctx.generators)
         if not keeps_graph():
@@ -127,6 +223,11 @@ class _Differentiable(torch.autograd.Function):
         gradients = iter(found)
         needed = ctx.needs_input_grad[1:]
         return None, *[next(gradients) if is_needed else None for is_needed in needed]
+
+
+def which_are_given(dys: Sequence[Tensor | None]) -> tuple[bool, ...]:
+    """Return of which outputs there is a gradient."""
+    return tuple([dy is not None for dy in dys])
 
 
 # Whether the graph is kept for another backward. Not public.
@@ -144,6 +245,11 @@ def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 _apply = autograd.plain_apply(_Differentiable)
+
+
+def versions(tensors: Sequence[Tensor]) -> list[int | None]:
+    """Return how often each was written into; None where PyTorch does not count."""
+    return [None if t.is_inference() else t._version for t in tensors]
 
 
 def _unchanged(ctx) -> tuple[Tensor, ...]:

@@ -26,6 +26,7 @@ from ..base import explained, note
 from ..context import Context
 from ..symbol._infer import completed
 from ..symbol._node import Entry, Node, ordered, states
+from .convolutions import static_convolutions
 from .recompute import recomputed
 
 log = logging.getLogger("layers.mxnet.hybridize")
@@ -82,6 +83,7 @@ class Program:
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
         self.function = self.bound({})
+        self._static_function: Callable | None = None
         weakref.finalize(self, linecache.cache.pop, self._file, None)
 
     @property
@@ -107,6 +109,14 @@ class Program:
                 names[f"f{number}"] = functions[node]
         exec(compile(self.source, self._file, "exec"), names)
         return through(names["graph"]) if through else names["graph"]
+
+    def static_function(self, context: Context) -> Callable:
+        """Return the function of a static graph, which on a CPU lays out its convolutions."""
+        if context.device.type != "cpu":
+            return self.function
+        if self._static_function is None:
+            self._static_function = self.bound(static_convolutions(self.nodes))
+        return self._static_function
 
     def changed(self, count: int) -> set[int]:
         """Which of so many inputs the function changes in place."""

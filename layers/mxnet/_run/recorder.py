@@ -123,6 +123,29 @@ class Recorder(TorchDispatchMode):
         self.lines.append(line)
         return y
 
+    def take(self, inputs: Iterable[Tensor]) -> None:
+        """Begin a call of these inputs."""
+        self._inputs = self.name_inputs(inputs)
+
+    def give(self, outputs: Iterable[Tensor]) -> None:
+        """End the call, which gives these outputs; its backward follows."""
+        self._outputs, self._count_ahead = self.names(outputs), len(self.lines)
+
+    def functions(
+        self, dys: Sequence[str], gradients: Iterable[Tensor | None]
+    ) -> tuple[Callable[..., tuple], Callable[..., tuple] | None]:
+        """Return what does the call again, and its backward.
+
+        The first gives the outputs and what the second takes before the gradients of those, whose
+        names are `dys`; without any there is no second.
+        """
+        results = self.names(gradients)
+        ahead, behind = self.lines[: self._count_ahead], self.lines[self._count_ahead :]
+        made = {*self._inputs}.union(*[line.made for line in ahead])
+        saved = sorted(made & self._selected(behind, results)[1])
+        forward = self._function(self._inputs, ahead, [*self._outputs, *saved])
+        return forward, self._function([*saved, *dys], behind, results) if dys else None
+
     def name_inputs(self, tensors: Iterable[Tensor]) -> list[str]:
         """Names for tensors that will be others when the calls are done again."""
         return [self._name(t) for t in tensors]
@@ -131,14 +154,10 @@ class Recorder(TorchDispatchMode):
         """The names of results; one that no recorded call has made is a constant."""
         return [self._text(t, set()) for t in tensors]
 
-    def needed(self, lines: Sequence[Line], results: Iterable[str]) -> set[str]:
-        """The names that `function` would use for these results."""
-        return self._selected(lines, results)[1]
-
-    def function(
+    def _function(
         self, inputs: Sequence[str], lines: Sequence[Line], results: Sequence[str]
     ) -> Callable[..., tuple[Any, ...]]:
-        """A function of `inputs` that does the lines again, as far as the results need them."""
+        """Return a function of `inputs` that does the lines again, as far as results need them."""
         text = "\n    ".join(
             [
                 f"def recorded({', '.join(inputs)}):",

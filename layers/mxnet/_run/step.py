@@ -18,7 +18,7 @@ from ..gluon.block import HybridBlock
 from ..gluon.parameter import Parameter
 from ..gluon.trainer import Trainer
 from ..ndarray import NDArray
-from .compiled import Compiled
+from .compiled import compiled
 from .kinds import Kind, kind_of, warn
 from .torch_compile import chosen
 from .update import GraphUpdate, fits
@@ -164,7 +164,7 @@ class Step:
             update = bound.update and bound.update.function(key)
             run = WithGradients(bound.graph.program, bound.wanted, update)
             if self._backend is not None:
-                run = Compiled(run, self._backend, self._what, **self._options)
+                run = compiled(run, self._backend, self._what, **self._options)
             self._runs[bound.graph, bound.wanted, key] = run
         return run
 

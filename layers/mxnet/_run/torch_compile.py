@@ -80,7 +80,7 @@ def _check(who: str, backend: str, mode: str | None = None, options=None, **unkn
         )
 
 
-def compiled(
+def compile_function(
     function: Callable,
     backend: str,
     whole: bool,

@@ -7,7 +7,7 @@ are of that code, or of that function, itself.
 
 Nothing checks such a call. It is right because a `Whole` is called for one kind of call alone:
 `kind_of` (`kinds.py`) tells calls apart by all that the tracer has read of the tensors and modes,
-and `Specialized` has a `Whole` for each kind.
+and `Kinds` has a `Whole` for each kind.
 
 PyTorch's own means were measured against this, on the step of 784-128-128-10 with a batch of 64
 and two threads: all guards filtered away takes 1.46 of the time in `compiled_step`, 1.69 in a
@@ -31,6 +31,7 @@ from torch.autograd.graph import increment_version
 from .._table.stripes import Products
 from ..autograd import _set_grad_enabled
 from .decompositions import decompositions
+from .graph_call import versions
 from .layout import channels_last_pays
 
 Tensor = torch.Tensor
@@ -55,6 +56,8 @@ class Whole:
 
     Attributes
     ----------
+    is_inductors : bool
+        Whether the compiler is inductor.
     direct : callable or None
         The compiler's code, or its function, from the tensors of a call to its results; None before
         the first call, and where each call needs the tracer.
@@ -65,6 +68,7 @@ class Whole:
     ):
         self.direct: Callable[..., list[Tensor]] | None = None
         self._backend, self._settings, self._guards = backend, settings, guards
+        self.is_inductors = backend == "inductor"
         self._is_guarded = False
         self._watched: list[Call] | None = []
         self._traced = torch.compile(
@@ -82,8 +86,7 @@ class Whole:
         if self._watched is None:
             return self._traced(*tensors, **supplied)
         before = versions(tensors)
-        is_inductors = self._backend == "inductor"
-        with graphs_watched() if is_inductors else nullcontext([]) as calls_of_graphs:
+        with graphs_watched() if self.is_inductors else nullcontext([]) as calls_of_graphs:
             results = self._traced(*tensors, **supplied)
         calls, self._watched = self._watched, None
         # Code that PyTorch's wrapper runs with autocast off would cast again, called by itself.
@@ -104,7 +107,7 @@ class Whole:
     def _compile(self, graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable:
         """The compiler's function for a graph; its first call is watched."""
         settings = self._settings
-        if self._backend == "inductor":
+        if self.is_inductors:
             from torch._inductor.compile_fx import compile_fx
 
             settings = {"layout_optimization": channels_last_pays(graph)} | settings
@@ -233,11 +236,6 @@ def only_call(
     ((function, given, found),) = calls
     inputs, outputs = places(given, tensors), places(results, found)
     return None if inputs is None or outputs is None else (function, inputs, outputs)
-
-
-def versions(tensors: Sequence[Tensor]) -> list[int | None]:
-    """How often each was written into; None where PyTorch does not count."""
-    return [None if t.is_inference() else t._version for t in tensors]
 
 
 def places(tensors: Sequence, among: Sequence) -> list[int] | None:

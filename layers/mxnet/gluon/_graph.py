@@ -14,10 +14,10 @@ from .. import autograd, symbol
 from .._dtype import to_numpy, to_torch
 from .._files.opening import write_files
 from .._own.call import as_output
-from .._run.compiled import Compiled
+from .._run.compiled import compiled
 from .._run.monitored import Monitored
 from .._run.program import Program
-from .._run.recorded import Recorded
+from .._run.recorded import recorded
 from .._sparse import by_arrays
 from .._sparse.rows import is_sparse
 from ..context import Context
@@ -136,10 +136,10 @@ class Graph:
         """Run it compiled from now on, or recorded if `is_static`; else as it is."""
         self.run = self.program
         if backend:
-            self.run = Compiled(self.program, backend, self.what, **options)
+            self.run = compiled(self.program, backend, self.what, **options)
         elif is_static:
             fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
-            self.run = Recorded(self.program, self.what, fixed)
+            self.run = recorded(self.program, self.what, fixed)
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

@@ -12,11 +12,9 @@ import torch
 from . import autograd
 from ._own.call import as_output
 from ._own.node import functions_with_memory
-from ._run import placed
-from ._run.equal_nodes import merged
+from ._run import executors
 from ._run.monitored import Monitored
 from ._run.program import Program
-from ._run.result_memory import most_bytes
 from ._sparse.rows import is_sparse
 from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError
@@ -54,7 +52,7 @@ class Executor:
         self.arg_dict, self.grad_dict, self.aux_dict = args, args_grad, aux_states
         self._grad_req = grad_req
         if program is None:
-            program = Program(symbol._entries if contexts else merged(symbol._entries))
+            program = Program(symbol._entries if contexts else executors.merged(symbol._entries))
         self._program = program
         self._optimized = type(symbol)(program.entries)
         self._custom = functions_with_memory(self._program.nodes)
@@ -326,7 +324,7 @@ class Executor:
     def _bound(self, program: Program) -> Callable:
         functions = self._custom
         if self._contexts:
-            functions = placed.functions(program, functions, self._contexts, self._ctx)
+            functions = executors.functions_on(program, functions, self._contexts, self._ctx)
         return program.bound(functions) if functions else program.function
 
     def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -370,7 +368,7 @@ class Executor:
     def debug_str(self) -> str:
         """The graph as it is run, a line a node, and how much memory its results take at most."""
         arrays = self.arg_dict | self.aux_dict
-        most = most_bytes(
+        most = executors.most_bytes(
             self._optimized._entries,
             {name: array.shape for name, array in arrays.items()},
             {name: array._tensor.dtype for name, array in arrays.items()},
@@ -416,7 +414,7 @@ def bind(
         {n: gradients.get(n) for n in names},
         requests,
         auxiliary,
-        contexts=placed.contexts(symbol._entries, group2ctx, ctx, given),
+        contexts=executors.contexts(symbol._entries, group2ctx, ctx, given),
     )
 
 
@@ -479,8 +477,8 @@ def simple_bind(
     dtypes = symbol._types(torch.float32, (), type_dict or {})
     names = symbol.list_arguments()
     requests = gradient_requests(grad_req, names)
-    contexts = placed.contexts(symbol._entries, group2ctx, ctx)
-    places = placed.of_variables(contexts)
+    contexts = executors.contexts(symbol._entries, group2ctx, ctx)
+    places = executors.contexts_of_variables(contexts)
     stypes, of_gradients = storage_types(symbol._entries, stype_dict)
 
     def made(names: list[str], shapes: list, dtypes: list, stypes: dict) -> dict[str, NDArray]:

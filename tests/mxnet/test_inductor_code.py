@@ -18,23 +18,21 @@ CALLS = 3  # the first is the compiler's
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    inductor_code = import_module("layers.mxnet._run.inductor_code")
+    code = import_module("layers.mxnet._run.direct")
 
 
 @pytest.fixture
 def direct(monkeypatch):
     """What is known of inductor's code, forward and backward, for the later calls by it alone."""
-    made, of_code = [], inductor_code._of_code
-    monkeypatch.setattr(
-        inductor_code, "_of_code", lambda *args: made.append(args[1:]) or of_code(*args)
-    )
+    made, of_code = [], code._of_code
+    monkeypatch.setattr(code, "_of_code", lambda *args: made.append(args[1:]) or of_code(*args))
     return made
 
 
 @pytest.fixture
 def watched(monkeypatch):
     """The calls of the compiler's function, which are watched or not."""
-    made, code_alone = [], inductor_code.code_alone
+    made, code_alone = [], code.code_alone
 
     def counted(program, what, function, run):
         return code_alone(program, what, function, lambda *args: made.append(args) or run(*args))
@@ -253,7 +251,7 @@ def list_of_products(F, x, w, v):
 def test_calls_without_a_backward(direct):
     net = compiled(gated)
     arrays = variables((4, 3), (3, 5), (4, 5))
-    for _ in range(inductor_code.ATTEMPTS + 2):
+    for _ in range(code.ATTEMPTS + 2):
         with autograd.record():
             y = net(*arrays)
     y.backward()
@@ -262,7 +260,7 @@ def test_calls_without_a_backward(direct):
 
 
 def test_much_that_is_saved_is_freed_by_the_compiler(direct, monkeypatch):
-    monkeypatch.setattr(inductor_code, "MOST_SAVED", 4 * 5 * 4 - 1)
+    monkeypatch.setattr(code, "MOST_SAVED", 4 * 5 * 4 - 1)
     net, arrays = compiled(gated), variables((4, 3), (3, 5), (4, 5))
     for _ in range(CALLS):
         agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))

@@ -15,13 +15,11 @@ from ..autograd import inside, state
 from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
-from .inductor_code import code_alone
+from .direct import Whole, code_alone
 from .kinds import Kind, Kinds, Run, agree, log, warn
 from .program import Program
-from .reasons import reason_of
 from .torch_compile import by_the_tracer, compile_function, parts
-from .tracing import as_it_is, on, traced_function, tracing, try_tracing
-from .whole import Whole
+from .tracing import as_it_is, on, reason_of, traced_function, tracing, try_tracing
 
 Tensor = torch.Tensor
 MOST_KINDS = 16  # each may take many seconds

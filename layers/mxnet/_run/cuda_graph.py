@@ -20,7 +20,7 @@ from ..base import RecordingError, UnsupportedError
 from ..context import Context
 from .graph_call import Gradients, GraphCall, states_restored
 from .kinds import agree, warn
-from .reasons import reason_of
+from .tracing import reason_of
 
 Tensor = torch.Tensor
 _one_by_one = RLock()  # a process captures one graph at a time

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from .._table.stripes import with_best_stripes
 from ..autograd import state
-from .reasons import users_line
+from .tracing import users_line
 
 aten = torch.ops.aten
 Tensor = torch.Tensor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import eq
 
 import numpy as np
@@ -13,8 +14,7 @@ from . import autograd
 from ._own.call import as_output
 from ._own.node import functions_with_memory
 from ._run import executors
-from ._run.monitored import Monitored
-from ._run.program import Program
+from ._run.program import Program, shown_values, values_of_all
 from ._sparse.rows import is_sparse
 from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError
@@ -58,7 +58,7 @@ class Executor:
         self._custom = functions_with_memory(self._program.nodes)
         self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
-        self._monitored: Monitored | None = None
+        self._of_all: Program | None = None
         self._leaves: dict[str, torch.Tensor] = {}
         self._recorded: list[torch.Tensor] | None = None  # the outputs of the last forward
         self._node_inputs: dict[Entry, torch.Tensor] = {}  # for a monitor, by their places
@@ -330,15 +330,14 @@ class Executor:
     def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Compute the outputs of all nodes; show them, and return those of the graph."""
         callback, everything = self._monitor
-        if self._monitored is None:
-            self._monitored = Monitored(self._program, self._optimized.get_internals()._entries)
-        monitored = self._monitored
-        program, function = monitored.program, self._bound(monitored.program)
-        recording = autograd.is_recording()
-        found = monitored.compute(lambda x: program.run(function, x, self._ctx, recording), tensors)
-        for _, name, entry in monitored.shown(everything):
+        if self._of_all is None:
+            self._of_all = Program(self._optimized.get_internals()._entries)
+        of_all, recording = self._of_all, autograd.is_recording()
+        run = partial(of_all.run, self._bound(of_all), context=self._ctx, recording=recording)
+        found = values_of_all(self._program, of_all, run, tensors)
+        for _, name, entry in shown_values(of_all, everything):
             callback(name.encode(), NDArray(found[entry].detach(), self._context(entry)))
-        sources = {entry for node, _ in monitored.entries for entry in node.inputs}
+        sources = {entry for node, _ in of_all.entries for entry in node.inputs}
         self._node_inputs = {e: found[e] for e in sources if found[e].requires_grad}
         return [found[entry] for entry in self._optimized._entries]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -26,20 +27,16 @@ def for_tracers(program: Program, training: bool) -> Callable:
     return program.bound({n: _Custom(n, training) for n in program.nodes if n.op is CUSTOM})
 
 
-class as_torch:
+@contextmanager
+def as_torch(training: bool) -> Iterator[None]:
     """``with as_torch(training):`` arrays are recorded where PyTorch records tensors."""
-
-    def __init__(self, training: bool):
-        self._training = training
-
-    def __enter__(self) -> None:
-        self._before = state.recording, state.training
-        forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
-        state.recording = torch.is_grad_enabled() or forward_mode
-        state.training = self._training
-
-    def __exit__(self, *_) -> None:
-        state.recording, state.training = self._before
+    before = state.recording, state.training
+    forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
+    state.recording, state.training = torch.is_grad_enabled() or forward_mode, training
+    try:
+        yield
+    finally:
+        state.recording, state.training = before
 
 
 class _Custom:

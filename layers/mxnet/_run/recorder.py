@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -26,27 +26,12 @@ REFUSED = {
     torch.Tag.data_dependent_output: "makes a number of values",
     torch.Tag.dynamic_output_shape: "makes a shape of values",
 }
+# A call as a line of source, the names of the tensors that it gives and of those that it is given,
+# and whether it writes into one of these.
+Line = tuple[str, set[str], set[str], bool]
 # Methods that hand a tensor's memory to code that PyTorch does not see.
 ESCAPES = {"numpy", "tolist", "data_ptr", "__array__", "__dlpack__"}
 CUDA_INTERFACE = torch.Tensor.__cuda_array_interface__  # a property: its __get__ is called
-
-
-class Line(NamedTuple):
-    """One call, as a line of source.
-
-    Attributes
-    ----------
-    text : str
-    made, used : set of str
-        The names of the tensors that it gives, and of those that it is given.
-    writes : bool
-        Whether it writes into one that it is given.
-    """
-
-    text: str
-    made: set[str]
-    used: set[str]
-    writes: bool
 
 
 class Recorder(TorchDispatchMode):
@@ -119,8 +104,8 @@ class Recorder(TorchDispatchMode):
         used: set[str] = set()
         given = ", ".join([self._text(a, used) for a in args])
         name = self._name(y)
-        line = Line(f"{name} = {self._constant(function)}({given})", {name}, used, False)
-        self.lines.append(line)
+        text = f"{name} = {self._constant(function)}({given})"
+        self.lines.append((text, {name}, used, False))
         return y
 
     def take(self, inputs: Iterable[Tensor]) -> None:
@@ -141,7 +126,7 @@ class Recorder(TorchDispatchMode):
         """
         results = self.names(gradients)
         ahead, behind = self.lines[: self._count_ahead], self.lines[self._count_ahead :]
-        made = {*self._inputs}.union(*[line.made for line in ahead])
+        made = {*self._inputs}.union(*[made for _, made, _, _ in ahead])
         saved = sorted(made & self._selected(behind, results)[1])
         forward = self._function(self._inputs, ahead, [*self._outputs, *saved])
         return forward, self._function([*saved, *dys], behind, results) if dys else None
@@ -175,13 +160,13 @@ class Recorder(TorchDispatchMode):
         """The lines that results need, with those that free memory; and all names in them."""
         texts: list[str] = []
         needed = {*results}
-        for line in reversed(lines):
-            if not (line.writes or needed & line.made):
+        for text, made, used, writes in reversed(lines):
+            if not (writes or needed & made):
                 continue
-            done = sorted((line.made | line.used) - needed - self._values.keys())
+            done = sorted((made | used) - needed - self._values.keys())
             texts += [f"del {', '.join(done)}"] if done else []
-            texts.append(line.text)
-            needed |= line.made | line.used
+            texts.append(text)
+            needed |= made | used
         return texts[::-1], needed
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -198,7 +183,7 @@ class Recorder(TorchDispatchMode):
             return
         if function is aten.lift_fresh.default:  # a tensor of numbers, which a call may write into
             text = f"{self._constant(aten.clone.default._op)}({self._constant(args[0].clone())})"
-            self.lines.append(Line(f"{self._name(y)} = {text}", {self._name(y)}, set(), False))
+            self.lines.append((f"{self._name(y)} = {text}", {self._name(y)}, set(), False))
             return
         several = isinstance(y, (tuple, list))
         if reason := _refused(function, args) or _refused_result(y if several else [y]):
@@ -215,7 +200,7 @@ class Recorder(TorchDispatchMode):
         call = f"{self._constant(with_best_stripes(function, args))}({', '.join(given)})"
         made = [self._name(t) if isinstance(t, Tensor) else "_" for t in (y if several else [y])]
         left = f"[{', '.join(made)}]" if several else made[0]
-        self.lines.append(Line(f"{left} = {call}", {*made} - {"_"}, used, writes))
+        self.lines.append((f"{left} = {call}", {*made} - {"_"}, used, writes))
 
     def _writes_outside(self, function: Any, args: tuple, kwargs: dict) -> bool:
         """Whether a call writes into an array that no recorded call has made."""

@@ -237,7 +237,7 @@ class DataParallelExecutorGroup:
             contexts,
         )
         if same_symbol:
-            executor._monitor, executor._monitored = shared._monitor, shared._monitored
+            executor._monitor, executor._of_all = shared._monitor, shared._of_all
         return executor
 
     # Arrays

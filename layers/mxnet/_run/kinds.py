@@ -27,12 +27,12 @@ Kind = tuple
 Run = Callable[[Sequence[Tensor], Context], list[Tensor]]
 
 
+def _public_precision(backend: str, operation: str) -> str:
+    return getattr(getattr(torch.backends, backend), operation).fp32_precision
+
+
 # The precision of float32 products. Not public; the public form takes ten times as long.
-_fp32_precision = getattr(
-    torch._C,
-    "_get_fp32_precision_getter",
-    lambda backend, operation: getattr(torch.backends, backend).matmul.fp32_precision,
-)
+_fp32_precision = getattr(torch._C, "_get_fp32_precision_getter", _public_precision)
 
 
 def process_modes(device: str) -> tuple:

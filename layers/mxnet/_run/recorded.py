@@ -30,7 +30,8 @@ from .recorder import Recorder
 Tensor = torch.Tensor
 ATTEMPTS = 8  # calls of a kind that are recorded while no backward follows
 MOST_KINDS = 32  # each holds memory on a GPU
-_below_autograd = torch._C._AutoDispatchBelowAutograd
+# Not public; without it autograd is asked to record nothing, which takes longer.
+_below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)
 
 
 def recorded(program: Program, what: str = "a graph", fixed: Iterable[int] = ()) -> Kinds:

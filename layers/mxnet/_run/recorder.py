@@ -54,7 +54,6 @@ class Recorder(TorchDispatchMode):
         self._impure: dict[str, str] = {}  # by operator, what would make it pure
         self._entered_by: Any = None  # the code of the function with the `with` statement
         self.lines: list[Line] = []
-        self._escapes = _Escapes(self)
         self._count = count()
         self._values: dict[str, Any] = {}  # by name, the constants and functions of the lines
         self._names: dict[int, str] = {}  # by the id of a tensor
@@ -66,12 +65,14 @@ class Recorder(TorchDispatchMode):
     def __enter__(self) -> Recorder:
         self._before, state.recorder = state.recorder, self
         self._entered_by = sys._getframe(1).f_code
+        self._escapes = _Escapes(self)
         self._escapes.__enter__()
         return super().__enter__()
 
     def __exit__(self, *error) -> None:
         super().__exit__(*error)
         self._escapes.__exit__(*error)
+        del self._escapes  # which would keep it, and all tensors that it has seen
         state.recorder = self._before
 
     @property

@@ -278,38 +278,53 @@ def code_alone(program: Program, what: str, function: Whole, run: Run) -> Run:
     """
     attempts, direct = 0, None
 
-    def watched(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+    def keep(call: GraphCall | None) -> None:
+        nonlocal direct
+        direct = call
+
+    def call(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         nonlocal attempts
         if direct is not None:
             return autograd_call(direct, tensors)
         attempts += 1
         if attempts > ATTEMPTS or not any(t.requires_grad for t in tensors):
             return run(tensors, context)
-        ahead: Sequence[Call] = ()
-        is_pure = False
+        return _watched_call(program, what, context, function, run, keep)(tensors, context)
 
-        def compute(call: FirstCall) -> list[Tensor]:
-            nonlocal ahead, is_pure
-            before = versions(tensors)
-            with graphs_watched(wait=False) as ahead:
-                outputs = run(call.inputs, context)
-            is_pure = None not in before and before == versions(tensors)
-            return outputs
+    return call
 
-        def finish(call: FirstCall, dys: Sequence[Tensor | None]) -> Gradients:
-            nonlocal direct
-            with graphs_watched(wait=False) as behind:
-                found = call.gradients(dys)
-            # Where the call did nothing beside the code, and its tensors can be told apart.
-            if is_pure and function.direct is not None and _are_apart(call, dys):
-                direct = _call_of_code(call, ahead, behind, dys, found)
-            return found
 
-        call = FirstCall(program, what, context, compute, finish)
-        call.draws = call.twice = False  # the program as it is computes nothing of it again
-        return call(tensors, context)
+def _watched_call(
+    program: Program,
+    what: str,
+    context: Context,
+    function: Whole,
+    run: Run,
+    keep: Callable[[GraphCall | None], None],
+) -> FirstCall:
+    """Return a call by `run`, which is told to `keep` a later one by the code that it has seen."""
+    ahead: Sequence[Call] = ()
+    is_pure = False
 
-    return watched
+    def compute(call: FirstCall) -> list[Tensor]:
+        nonlocal ahead, is_pure
+        before = versions(call.inputs)
+        with graphs_watched(wait=False) as ahead:
+            outputs = run(call.inputs, context)
+        is_pure = None not in before and before == versions(call.inputs)
+        return outputs
+
+    def finish(call: FirstCall, dys: Sequence[Tensor | None]) -> Gradients:
+        with graphs_watched(wait=False) as behind:
+            found = call.gradients(dys)
+        # Where the call did nothing beside the code, and its tensors can be told apart.
+        if is_pure and function.direct is not None and _are_apart(call, dys):
+            keep(_call_of_code(call, ahead, behind, dys, found))
+        return found
+
+    call = FirstCall(program, what, context, compute, finish)
+    call.draws = call.twice = False  # the program as it is computes nothing of it again
+    return call
 
 
 def _are_apart(call: FirstCall, dys: Sequence[Tensor]) -> bool:

@@ -101,21 +101,21 @@ class Trial:
             kinds.refuse(self._kind, f"no gradient was asked for in {ATTEMPTS} calls")
             return kinds.plain(tensors, context)
         if self._recorded is None:
-            run, finish = self._record(tensors)
+            run, finish = self._record()
         else:
             run, finish = self._compare(self._recorded)
         return FirstCall(kinds.program, kinds.what, context, run, finish)(tensors, context)
 
-    def _record(self, tensors: Sequence[Tensor]) -> tuple[Callable, Callable]:
-        """Return what computes a call of these tensors under a recorder, and what ends it."""
-        recorder: Recorder | None = Recorder()
+    def _record(self) -> tuple[Callable, Callable]:
+        """Return what computes a call under a recorder, and what keeps the recorded calls."""
+        recorder = Recorder()
 
         def run(call: FirstCall) -> list[Tensor]:
-            before = versions(tensors)
+            before = versions(call.inputs)
             recorder.take(call.inputs)
             with recorder:
                 outputs = self._run(call)
-            _refuse_writes(recorder, call.program, before, versions(tensors))
+            _refuse_writes(recorder, call.program, before, versions(call.inputs))
             recorder.give(outputs)
             return outputs
 
@@ -131,13 +131,13 @@ class Trial:
             else:
                 self._recorded = _done_again(call, *recorder.functions(given, gradients), dys)
                 self._recorded.draws = recorder.draws
-            recorder = None  # and all tensors that it has seen
+            del recorder  # and all tensors that it has seen
             return gradients
 
         return run, finish
 
     def _compare(self, recorded: GraphCall) -> tuple[Callable, Callable]:
-        """Return what computes a call, and what keeps the recorded calls if they give the same."""
+        """Return what computes a call, and what decides whether the recorded ones do as well."""
         given: list[Tensor] = []
         generators: list[Tensor] = []
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import RLock
+from typing import Any
 
 import torch
 
@@ -120,26 +121,24 @@ class Launch:
             return replay.forward(self._inputs)
 
         def backward():
-            return replay.backward(self._forward.results[1], self._dys)
+            return replay.backward(self._saved, self._dys)
 
-        self._forward, self._backward = Capture(forward, stream), None
+        (self._outputs, self._saved), self._forward, pool = captured(forward, stream)
+        self._gradients, self._backward = (), None
         if self._dys:
-            self._backward = Capture(backward, stream, self._forward.pool)
+            self._gradients, self._backward, _ = captured(backward, stream, pool)
 
     def _launch_again(self, _) -> list[Tensor | None]:
         """The outputs and gradients as they are launched.
 
         They are filled with NaN before, so that one that the graph does not write is seen.
         """
-        outputs = self._forward.results[0]
-        found = [*outputs]
-        _fill(outputs)
-        self._forward.replay()
+        _fill(self._outputs)
+        self._forward()
         if self._backward is not None:
-            _fill(self._backward.results)
-            self._backward.replay()
-            found += self._backward.results
-        return found
+            _fill(self._gradients)
+            self._backward()
+        return [*self._outputs, *self._gradients]
 
     @property
     def is_pending(self) -> bool:
@@ -159,8 +158,8 @@ class Launch:
         """The outputs, in memory of their own, and the inputs that backward reads in place."""
         for i in self._copied:
             self._inputs[i].copy_(tensors[i])
-        self._forward.replay()
-        outputs = [y.clone() for y in self._forward.results[0]]
+        self._forward()
+        outputs = [y.clone() for y in self._outputs]
         return outputs, [tensors[i] for i in self.read_in_place]
 
     @torch.no_grad()
@@ -179,38 +178,26 @@ class Launch:
             for own, dy in zip(self._dys, dys):
                 if own is not None:
                     own.copy_(dy)
-            self._backward.replay()
+            self._backward()
             self._ended = turn  # from now on the memory may be written again
-            return [g if g is None else g.clone() for g in self._backward.results]
+            return [g if g is None else g.clone() for g in self._gradients]
 
 
-class Capture:
-    """What a function does on a GPU, to be done again on the same memory.
-
-    Attributes
-    ----------
-    results
-        Of the function; a replay writes into them.
-    pool : tuple
-        Where its memory is from.
-    """
-
-    def __init__(self, function: Callable, stream, pool: tuple | None = None):
-        self._graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize(stream.device)
-        gc.collect()  # nothing is to be freed while it is captured
-        # Not torch.cuda.graph, whose stream is on the first GPU that was used.
-        with aside(stream), torch.no_grad():
-            self._graph.capture_begin(pool=pool, capture_error_mode="thread_local")
-            try:
-                self.results = function()
-            finally:
-                self._graph.capture_end()
-        self.pool = self._graph.pool()
-
-    def replay(self) -> None:
-        """Do it again, on the current stream."""
-        self._graph.replay()
+def captured(
+    function: Callable, stream, pool: tuple | None = None
+) -> tuple[Any, Callable[[], None], tuple]:
+    """Return what a function gives on a GPU, what fills that again, and the pool of its memory."""
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize(stream.device)
+    gc.collect()  # nothing is to be freed while it is captured
+    # Not torch.cuda.graph, whose stream is on the first GPU that was used.
+    with aside(stream), torch.no_grad():
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            results = function()
+        finally:
+            graph.capture_end()
+    return results, graph.replay, graph.pool()
 
 
 def can_capture(context: Context) -> bool:

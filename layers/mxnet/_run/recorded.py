@@ -56,12 +56,13 @@ def recorded(program: Program, what: str = "a graph", fixed: Iterable[int] = ())
         MOST_KINDS,
         what,
         partial(_plain, program),
-        partial(_helps, has_custom),
+        None if has_custom else _helps,
     )
 
 
-def _helps(has_custom: bool, context: Context) -> bool:
-    return has_custom or cuda_graph.can_capture(context)
+def _helps(context: Context) -> bool:
+    """True if it gains anything to record a graph without custom operators."""
+    return cuda_graph.can_capture(context)
 
 
 def _plain(program: Program, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:

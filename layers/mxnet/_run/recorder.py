@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._table.stripes import with_best_stripes
 from ..autograd import state
@@ -51,6 +51,7 @@ class Recorder(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self._reason, self.draws = "", False
+        self._is_inside = False  # a function that is recorded as one call
         self._impure: dict[str, str] = {}  # by operator, what would make it pure
         self._entered_by: Any = None  # the code of the function with the `with` statement
         self.lines: list[Line] = []
@@ -100,8 +101,11 @@ class Recorder(TorchDispatchMode):
 
     def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
         """Call a pure function of tensors, which is recorded as one call."""
-        with _disable_current_modes():
+        self._is_inside = True
+        try:
             y = function(*args)
+        finally:
+            self._is_inside = False
         used: set[str] = set()
         given = ", ".join([self._text(a, used) for a in args])
         name = self._name(y)
@@ -174,7 +178,7 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         with torch._C.DisableTorchFunction():  # what is done here is no part of the computation
             y = function(*args, **kwargs)
-            if not self.reason:
+            if not (self._is_inside or self.reason):
                 self._record(function, args, kwargs, y)
         return y
 

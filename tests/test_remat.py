@@ -215,7 +215,7 @@ def test_a_layer_in_it_that_is_hybridized_by_itself():
     nets[0][1].block.hybridize(static_alloc=True, static_shape=True)
     agree(*(trained(net, 4) for net in nets))
     (graph,) = nets[0][1].block._graphs.values()
-    assert not graph.run._runs  # recorded, it would keep other values than the first call
+    assert not graph.run.runs  # recorded, it would keep other values than the first call
 
 
 @on_torch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import eq
 
 import numpy as np
@@ -11,11 +12,8 @@ import torch
 
 from . import autograd
 from ._op.call import as_output
-from ._run import placed
-from ._run.equal_nodes import merged
-from ._run.monitored import Monitored
-from ._run.program import Program
-from ._run.result_memory import most_bytes
+from ._run import executors
+from ._run.program import Program, shown_values, values_of_all
 from ._sparse.rows import is_sparse
 from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError
@@ -53,13 +51,13 @@ class Executor:
         self.arg_dict, self.grad_dict, self.aux_dict = args, args_grad, aux_states
         self._grad_req = grad_req
         if program is None:
-            program = Program(symbol._entries if contexts else merged(symbol._entries))
+            program = Program(symbol._entries if contexts else executors.merged(symbol._entries))
         self._program = program
         self._optimized = type(symbol)(program.entries)
         self._custom = {n: n.op.with_memory() for n in program.nodes if n.op.own}
         self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
-        self._monitored: Monitored | None = None
+        self._of_all: Program | None = None
         self._leaves: dict[str, torch.Tensor] = {}
         self._recorded: list[torch.Tensor] | None = None  # the outputs of the last forward
         self._node_inputs: dict[Entry, torch.Tensor] = {}  # for a monitor, by their places
@@ -325,21 +323,20 @@ class Executor:
     def _bound(self, program: Program) -> Callable:
         functions = self._custom
         if self._contexts:
-            functions = placed.functions(program, functions, self._contexts, self._ctx)
+            functions = executors.functions_on(program, functions, self._contexts, self._ctx)
         return program.bound(functions) if functions else program.function
 
     def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Compute the outputs of all nodes; show them, and return those of the graph."""
         callback, everything = self._monitor
-        if self._monitored is None:
-            self._monitored = Monitored(self._program, self._optimized.get_internals()._entries)
-        monitored = self._monitored
-        program, function = monitored.program, self._bound(monitored.program)
-        recording = autograd.is_recording()
-        found = monitored.compute(lambda x: program.run(function, x, self._ctx, recording), tensors)
-        for _, name, entry in monitored.shown(everything):
+        if self._of_all is None:
+            self._of_all = Program(self._optimized.get_internals()._entries)
+        of_all, recording = self._of_all, autograd.is_recording()
+        run = partial(of_all.run, self._bound(of_all), context=self._ctx, recording=recording)
+        found = values_of_all(self._program, of_all, run, tensors)
+        for _, name, entry in shown_values(of_all, everything):
             callback(name.encode(), NDArray(found[entry].detach(), self._context(entry)))
-        sources = {entry for node, _ in monitored.entries for entry in node.inputs}
+        sources = {entry for node, _ in of_all.entries for entry in node.inputs}
         self._node_inputs = {e: found[e] for e in sources if found[e].requires_grad}
         return [found[entry] for entry in self._optimized._entries]
 
@@ -369,7 +366,7 @@ class Executor:
     def debug_str(self) -> str:
         """The graph as it is run, a line a node, and how much memory its results take at most."""
         arrays = self.arg_dict | self.aux_dict
-        most = most_bytes(
+        most = executors.most_bytes(
             self._optimized._entries,
             {name: array.shape for name, array in arrays.items()},
             {name: array._tensor.dtype for name, array in arrays.items()},
@@ -415,7 +412,7 @@ def bind(
         {n: gradients.get(n) for n in names},
         requests,
         auxiliary,
-        contexts=placed.contexts(symbol._entries, group2ctx, ctx, given),
+        contexts=executors.contexts(symbol._entries, group2ctx, ctx, given),
     )
 
 
@@ -478,8 +475,8 @@ def simple_bind(
     dtypes = symbol._types(torch.float32, (), type_dict or {})
     names = symbol.list_arguments()
     requests = gradient_requests(grad_req, names)
-    contexts = placed.contexts(symbol._entries, group2ctx, ctx)
-    places = placed.of_variables(contexts)
+    contexts = executors.contexts(symbol._entries, group2ctx, ctx)
+    places = executors.contexts_of_variables(contexts)
     stypes, of_gradients = storage_types(symbol._entries, stype_dict)
 
     def made(names: list[str], shapes: list, dtypes: list, stypes: dict) -> dict[str, NDArray]:

@@ -15,7 +15,6 @@ import torch
 
 from . import symbol
 from ._files.opening import write_files
-from ._run.reasons import reason_of
 from ._run.torch_export import (
     failing_node,
     hide_messages,
@@ -23,6 +22,7 @@ from ._run.torch_export import (
     trace,
     trace_module,
 )
+from ._run.tracing import reason_of
 from .base import ArgumentError, MXNetError, quoted
 from .gluon import Block
 from .gluon._load import read, unmarked

@@ -704,15 +704,15 @@ def test_threads_compile_nets_of_their_own(told):
 def test_large_products_are_those_of_gemm(monkeypatch, is_lowered):
     from torch._inductor.lowering import lowerings
 
-    from layers.mxnet._run import product_pass
+    from layers.mxnet._run import inductor
     from layers.mxnet._table import product
 
     product.choose("onednn")
-    product_pass.rewrite.cache_clear()
+    inductor.rewrite.cache_clear()
     if not is_lowered:
-        assert product_pass._define() and product_pass._lower()
+        assert inductor._define() and inductor._lower()
         monkeypatch.delitem(lowerings, torch.ops.layers.mm.default)
-        monkeypatch.setattr(product_pass, "_lower", lambda: False)
+        monkeypatch.setattr(inductor, "_lower", lambda: False)
     try:
         eager, graph = (dense_and_its_gradients(backend) for backend in (None, "inductor"))
         for a, b in zip(eager(), graph()):
@@ -721,7 +721,7 @@ def test_large_products_are_those_of_gemm(monkeypatch, is_lowered):
             graph()
     finally:
         product.choose()
-        product_pass.rewrite.cache_clear()
+        inductor.rewrite.cache_clear()
     names = {event.name for event in profile.function_events}
     assert "mkldnn::_linear_pointwise" in names
     assert ("layers::mm" in names) is not is_lowered
@@ -785,7 +785,7 @@ def test_what_outlives_a_call_is_changed_once_in_each(kind, tmp_path, monkeypatc
 
 def test_a_refusal_without_the_notes_of_the_tracer(told, monkeypatch):
     """They are not public: another version of PyTorch may have none."""
-    monkeypatch.setattr("layers.mxnet._run.reasons._changes", lambda error: iter(()))
+    monkeypatch.setattr("layers.mxnet._run.tracing._changes", lambda error: iter(()))
     block = Calls(registered(Counts))
     block.hybridize(backend=FAST)
     block(nd.ones(2))
@@ -846,7 +846,7 @@ def test_a_refusal_names_what_is_changed_and_the_line(code, phase, told, tmp_pat
 
 
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
-    monkeypatch.setattr("layers.mxnet._run.compiled.Compiled.most_kinds", 2)
+    monkeypatch.setattr("layers.mxnet._run.compiled.MOST_KINDS", 2)
     net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))
     net.hybridize(backend=FAST)
     torch._dynamo.utils.counters.clear()

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTo
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
 from layers.mxnet import autograd, nd  # noqa: E402 - it needs torch
-from layers.mxnet._run.compiled import Compiled  # noqa: E402 - it needs torch
+from layers.mxnet._run.compiled import compiled  # noqa: E402 - it needs torch
 from layers.mxnet._run.program import Program  # noqa: E402 - it needs torch
 from layers.mxnet._table import registry  # noqa: E402 - it needs torch
 
@@ -93,7 +93,7 @@ def test_compiled_together(together, caplog):
     symbol, values = composed(together)
     program = Program(symbol._entries)
     plain = computed(program, program, values)
-    found = computed(Compiled(program, "inductor"), program, values)
+    found = computed(compiled(program, "inductor"), program, values)
     refused = [r for r in caplog.records if r.name == "layers.mxnet.hybridize"]
     assert not refused, refused[0].getMessage()
     where = dict(zip((f"y{i}" for i in range(99)), symbol.list_outputs()))

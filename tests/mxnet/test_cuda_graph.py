@@ -27,15 +27,14 @@ def stand_in():
     def memory(tensor):
         return tensor.untyped_storage().data_ptr()
 
-    class Recorder:
-        def __init__(self, function, stream, pool=None):
-            self.pool, self._tape = None, Tape()
-            with self._tape, torch.no_grad():
-                self.results = function()
+    def captured(function, stream, pool=None):
+        tape = Tape()
+        with tape, torch.no_grad():
+            results = function()
 
         @torch.no_grad()
-        def replay(self):
-            for function, *given, y in self._tape.calls:
+        def replay():
+            for function, *given, y in tape.calls:
                 args, kwargs = pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, given)
                 taken = {memory(t) for t in pytree.tree_leaves(given) if torch.is_tensor(t)}
                 made = function(*args, **kwargs)
@@ -43,7 +42,9 @@ def stand_in():
                     if torch.is_tensor(held) and memory(held) not in taken:
                         held.detach().copy_(value)
 
-    return Recorder
+        return results, replay, None
+
+    return captured
 
 
 @pytest.fixture
@@ -53,13 +54,13 @@ def made(mx, monkeypatch):
 
     listed = []
     on_gpu = mx.current_context().device_type == "gpu"
-    capture = cuda_graph.Capture if on_gpu else stand_in()
+    capture = cuda_graph.captured if on_gpu else stand_in()
 
     def record(*args):
         listed.append(capture(*args))
         return listed[-1]
 
-    monkeypatch.setattr(cuda_graph, "Capture", record)
+    monkeypatch.setattr(cuda_graph, "captured", record)
     monkeypatch.setattr(cuda_graph, "can_capture", lambda context: True)
     kinds.warn.cache_clear()
     return listed
@@ -318,16 +319,10 @@ def test_own_operators_in_nd_are_captured(mx, launches):
 def test_what_gives_other_values_is_not_launched(mx, launches, monkeypatch, caplog):
     from layers.mxnet._run import cuda_graph
 
-    class Nothing:  # as on a GPU, when nothing of what runs is captured
-        pool = None
+    def nothing(function, stream, pool=None):  # as on a GPU, when nothing of what runs is captured
+        return function(), lambda: None, None
 
-        def __init__(self, function, stream, pool=None):
-            self.results = function()
-
-        def replay(self):
-            pass
-
-    monkeypatch.setattr(cuda_graph, "Capture", Nothing)
+    monkeypatch.setattr(cuda_graph, "captured", nothing)
     net = mlp(mx)
     x = batch(mx)
     expected = net(x)
@@ -356,7 +351,7 @@ def test_without_a_gpu_nothing_is_captured(mx):
         for _ in range(3):
             assert_near(net(x), first)
     (graph,) = net._graphs.values()
-    assert not graph.run._runs
+    assert not graph.run.runs
 
 
 def test_a_parameter_that_is_overwritten_before_the_backward_is_told(mx, launches):
@@ -476,7 +471,7 @@ def test_parameters_that_move_are_captured_anew(mx, launches, made):
         expected = 8 * mx.nd.tanh(k * x.sum(axis=1, keepdims=True))
         assert_near(y / 8, mx.nd.broadcast_to(expected, (4, 3)) / 8)
     (graph,) = net._graphs.values()
-    assert len(graph.run._runs) == 1
+    assert len(graph.run.runs) == 1
     assert launches
 
 
@@ -485,7 +480,7 @@ def test_so_many_kinds(mx, launches, caplog):
     for n in [*range(1, 40), *range(1, 40)]:
         net(batch(mx, n))
     (graph,) = net._graphs.values()
-    assert len(graph.run._runs) == 32
+    assert len(graph.run.runs) == 32
     assert "runs as it is: it was called with 32 shapes, dtypes and modes before" in caplog.text
 
 

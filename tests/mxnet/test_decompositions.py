@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    decompositions = import_module("layers.mxnet._run.decompositions")
+    inductor = import_module("layers.mxnet._run.inductor")
 
 FORWARD, BACKWARD = "aten::native_layer_norm", "aten::native_layer_norm_backward"
 FORMULAS = {
@@ -70,17 +70,17 @@ def test_inductor_decides_alone_where_it_has_no_such_table(monkeypatch):
     from torch._inductor import lowering
 
     monkeypatch.delattr(lowering, "make_fallback")
-    decompositions._call_kernels.cache_clear()
+    inductor._call_kernels.cache_clear()
     try:
-        assert decompositions.decompositions({}) is None
+        assert inductor.decompositions({}) is None
     finally:
-        decompositions._call_kernels.cache_clear()
+        inductor._call_kernels.cache_clear()
 
 
 def test_what_users_compile_themselves_is_left_to_inductor():
     from torch._inductor.decomposition import select_decomp_table
 
     before = dict(select_decomp_table())
-    ours = decompositions.decompositions({"fallback_random": True})
-    assert ours[decompositions.forward] is not before[decompositions.forward]
+    ours = inductor.decompositions({"fallback_random": True})
+    assert ours[inductor.LAYER_NORM] is not before[inductor.LAYER_NORM]
     assert dict(select_decomp_table()) == before

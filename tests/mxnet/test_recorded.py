@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import importlib
 import logging
 import threading
 import weakref
@@ -946,9 +947,9 @@ def test_what_is_noted_is_of_one_context():
 
 
 def test_kinds_are_counted(monkeypatch, phases):
-    from layers.mxnet._run.recorded import Recorded
+    from layers.mxnet._run import recorded
 
-    monkeypatch.setattr(Recorded, "most_kinds", 2)
+    monkeypatch.setattr(recorded, "MOST_KINDS", 2)
     net = mlp()
     for n in (1, 1, 2, 2, 3, 3, 3):
         assert net(nd.ones((n, 5))).shape == (n, 3)
@@ -966,7 +967,7 @@ def test_kinds_without_a_backward_are_counted_too():
         with autograd.record():
             net(nd.ones((n, 5)))
     [graph] = net._graphs.values()
-    assert len(graph.run._attempts) <= graph.run.most_kinds
+    assert len(graph.run.runs) == 32
 
 
 def test_threads():
@@ -1111,3 +1112,59 @@ def test_arrays_from_outside_are_written_once_in_each_call(write, flags):
             values += [a.asnumpy().tolist() for a in (y, x.grad, *outer)]
         found.append(values)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "module, name", [("recorded", "_below_autograd"), ("graph_call", "keeps_graph")]
+)
+def test_without_what_pytorch_does_not_promise(monkeypatch, phases, module, name):
+    torch = importlib.import_module("torch")
+    without = {"_below_autograd": torch.no_grad, "keeps_graph": lambda: True}[name]
+    monkeypatch.setattr(f"layers.mxnet._run.{module}.{name}", without)
+    net, function = Net(NETS["two inputs"]), NETS["two inputs"]
+    net.hybridize(**RECORDED)
+    for _ in range(CALLS):
+        found = []
+        arrays = [nd.random.uniform(shape=(2, 3)) for _ in range(2)]
+        phases.clear()
+        for run in (net, lambda x, w: function(nd, x, w)):
+            for array in arrays:
+                array.attach_grad()
+            with autograd.record():
+                y, z = run(*arrays)
+            autograd.backward([y, z])
+            found.append([a.asnumpy() for a in (y, z, *(a.grad for a in arrays))])
+        np.testing.assert_allclose(*map(np.concatenate, found), rtol=1e-6)
+    assert len(phases) == 6  # of the last call eagerly, and none recorded
+
+
+def test_the_precision_of_products_is_a_part_of_a_kind(monkeypatch):
+    torch, kinds = map(importlib.import_module, ("torch", "layers.mxnet._run.kinds"))
+    matmul, seen = torch.backends.mkldnn.matmul, []
+    before = matmul.fp32_precision
+    try:
+        for matmul.fp32_precision in ("none", "bf16"):
+            seen.append(kinds.process_modes("cpu"))
+            with monkeypatch.context() as without:
+                without.setattr(kinds, "_fp32_precision", kinds._public_precision)
+                assert kinds.process_modes("cpu") == seen[-1]
+    finally:
+        matmul.fp32_precision = before
+    assert seen[0] != seen[1]
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_what_is_seen_while_a_call_is_recorded_is_let_go_at_once(monkeypatch, trained):
+    from layers.mxnet._run import recorded
+
+    made, recorder = [], recorded.Recorder
+    monkeypatch.setattr(
+        recorded, "Recorder", lambda: (seen := recorder(), made.append(weakref.ref(seen)))[0]
+    )
+    net, x = mlp(), nd.ones((4, 5))
+    gc.disable()
+    try:
+        step(net) if trained else net(x)
+        assert [seen() for seen in made] == [None]
+    finally:
+        gc.enable()

@@ -13,12 +13,12 @@ if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
     mx = import_module("layers.mxnet")
     torch_compile = import_module("layers.mxnet._run.torch_compile")
-    whole = import_module("layers.mxnet._run.whole")
+    direct = import_module("layers.mxnet._run.direct")
     FACTOR = torch.full((2,), 3.0)
 
 
 def made(function, backend="aot_eager", **options):
-    return torch_compile.compiled(function, backend, True, "cpu", **options)
+    return torch_compile.compile_function(function, backend, True, "cpu", **options)
 
 
 def untraced(function):
@@ -126,7 +126,7 @@ def test_the_tracer_stays_where_its_code_does_more(function, monkeypatch):
 def test_a_net_and_a_step_are_called_directly(monkeypatch):
     compiled = []
 
-    class Watched(whole.Whole):
+    class Watched(direct.Whole):
         def __init__(self, *args):
             super().__init__(*args)
             compiled.append(self)
@@ -182,14 +182,14 @@ def test_channels_are_last_where_that_pays(monkeypatch, kernels, given, channels
 
 FORKED = """
 import os, threading
-from layers.mxnet._run import whole
+from layers.mxnet._run import direct
 from torch._inductor.output_code import CompiledFxGraph
 
 original, inside, done = CompiledFxGraph.__call__, threading.Event(), threading.Event()
 
 
 def watch():
-    with whole.graphs_watched():
+    with direct.graphs_watched():
         inside.set()
         done.wait()
 
@@ -197,10 +197,10 @@ def watch():
 thread = threading.Thread(target=watch)
 thread.start()
 inside.wait()
-with whole.graphs_watched(wait=False):
+with direct.graphs_watched(wait=False):
     assert CompiledFxGraph.__call__ is not original  # the other thread's
 if (child := os.fork()) == 0:
-    with whole.graphs_watched():
+    with direct.graphs_watched():
         pass
     os._exit(CompiledFxGraph.__call__ is not original)
 status = os.waitpid(child, 0)[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
 
 import torch
@@ -13,21 +14,20 @@ from ..autograd import inside, state
 from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
-from .inductor_code import InductorCode
-from .kinds import Kind, Run, Specialized, agree, log, warn
+from .direct import Whole, code_alone
+from .kinds import Kind, Kinds, Run, agree, log, warn
 from .program import Program
-from .reasons import reason_of
-from .torch_compile import by_the_tracer, compiled, parts
-from .tracing import as_it_is, on, traced_function, tracing, try_tracing
-from .whole import Whole
+from .torch_compile import by_the_tracer, compile_function, parts
+from .tracing import as_it_is, on, reason_of, traced_function, tracing, try_tracing
 
 Tensor = torch.Tensor
+MOST_KINDS = 16  # each may take many seconds
 # Compiling sets what holds for the whole process: one graph after the other.
 _one_by_one = RLock()
 
 
-class Compiled(Specialized):
-    """A program that PyTorch compiles at the first call of a kind.
+def compiled(program: Program, backend: str, what: str = "a graph", **options) -> Kinds:
+    """Return what compiles a program at the first call of each kind.
 
     Where there are custom operators, that call runs the program as it is. Those that PyTorch's
     tracer takes whole are compiled, the others run as they are between compiled parts. Where all
@@ -44,128 +44,140 @@ class Compiled(Specialized):
     **options
         `mode` and `options` of `torch.compile`.
     """
+    way = partial(_first_call, partial(compile_function, backend=backend, **options))
+    return Kinds(program, way, "compiled", MOST_KINDS, what)
 
-    done, most_kinds = "compiled", 16  # each may take many seconds
 
-    def __init__(self, program: Program, backend: str, what: str = "a graph", **options):
-        super().__init__(program, what)
-        self._backend, self._options = backend, options
+def _first_call(
+    compile: Callable, kinds: Kinds, kind: Kind, tensors: Sequence[Tensor], context: Context
+) -> list[Tensor]:
+    with _one_by_one:
+        if kind in kinds.runs:  # another thread has made it
+            return kinds.runs[kind](tensors, context)
+        custom = [n for n in kinds.program.nodes if n.op.own]
+        first = partial(_run_and_compile, custom) if custom else _compile_and_run
+        return first(compile, kinds, kind, tensors, context)
 
-    def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        with _one_by_one:
-            if kind in self._runs:  # another thread has made it
-                return self._runs[kind](tensors, context)
-            custom = [n for n in self.program.nodes if n.op.own]
-            if custom:
-                return self._run_and_compile(kind, custom, tensors, context)
-            return self._compile_and_run(kind, tensors, context)
 
-    def _compile_and_run(
-        self, kind: Kind, tensors: Sequence[Tensor], context: Context
-    ) -> list[Tensor]:
-        """The outputs by compiled code."""
-        changed = [tensors[i] for i in self.program.changed(len(tensors))]
-        before = _copies(changed)
-        try:
-            run = self._compile(kind, {}, context)
-            with tracing(context, self.program.settings):
-                results = run(tensors, context)
-        except Exception as error:  # of the compiler, of any kind
-            _write(changed, before)
-            results = self.plain(tensors, context)  # if this fails too, it is the caller's error
-            self.refuse(kind, reason_of(error))
-            return results
-        self.keep(kind, run)
+def _compile_and_run(
+    compile: Callable, kinds: Kinds, kind: Kind, tensors: Sequence[Tensor], context: Context
+) -> list[Tensor]:
+    """Return the outputs by compiled code."""
+    program = kinds.program
+    changed = [tensors[i] for i in program.changed(len(tensors))]
+    before = _copies(changed)
+    try:
+        run = _runner(compile, kinds, {}, context)
+        with tracing(context, program.settings):
+            results = run(tensors, context)
+    except Exception as error:  # of the compiler, of any kind
+        _write(changed, before)
+        results = kinds.plain(tensors, context)  # if this fails too, it is the caller's error
+        kinds.refuse(kind, reason_of(error))
         return results
+    kinds.keep(kind, partial(_later_call, kinds, kind, run))
+    return results
 
-    def _run_and_compile(
-        self, kind: Kind, custom: list[Node], tensors: Sequence[Tensor], context: Context
-    ) -> list[Tensor]:
-        """The outputs by the program as it is, or by compiled code that agrees with it."""
-        changed = [tensors[i] for i in self.program.changed(len(tensors))]
-        before, generators = _copies(changed), generator_states(context)
-        inputs: dict[Node, list[Tensor]] = {}
-        program = self.program.bound({n: _watched(n, inputs) for n in custom})
-        results = self.program.run(program, tensors, context, state.recording)
-        try:
-            functions, outside = self._functions(inputs, context)
-            run = self._compile(kind, functions, context)
-            if self._is_whole(functions):
-                after = _copies(changed)
-                try:
-                    with _undone(outside), draws_restored(context, generators):
-                        _write(changed, before)
-                        with tracing(context, self.program.settings):
-                            found = run(tensors, context)
-                    if not agree(results, found):
-                        raise UnsupportedError("it gives other values")
-                except BaseException:
-                    _write(changed, after)
-                    raise
-                results = found  # as later calls round
-        except Exception as error:  # of the operator's author or the compiler, of any kind
-            self.refuse(kind, reason_of(error))
-        else:
-            self.keep(kind, run)
-        return results
 
-    def _functions(
-        self, inputs: dict[Node, list[Tensor]], context: Context
-    ) -> tuple[dict[Node, Callable], list[Tensor]]:
-        """The functions of custom operators in the graph, and the arrays from outside they read."""
-        functions: dict[Node, Callable] = {}
-        outside: list[Tensor] = []
-        for node, tensors in inputs.items():
-            operation, given = node.op.prepare(tensors, node.attributes, context)
-            refusal, read = try_tracing(operation, given)
-            outside += read
-            if refusal:
-                warn(f"{operation.what} is not compiled, and runs as it is: {refusal}")
-            else:
-                log.info("%s is compiled", operation.what)
-                functions[node] = traced_function(operation, given)
-        return functions, outside
-
-    def _is_whole(self, functions: dict[Node, Callable]) -> bool:
-        return all(n in functions or n.op.traceable for n in self.program.nodes)
-
-    def _compile(self, kind: Kind, functions: dict[Node, Callable], context: Context) -> Run:
-        """What runs the compiled graph, with these functions for custom operators."""
-        whole, recording, training = self._is_whole(functions), state.recording, state.training
-        apart = [n for n in self.program.nodes if n not in functions and not n.op.traceable]
-        functions = functions | {n: as_it_is(n, recording) for n in apart}
-
-        def compile(function: Callable) -> Callable:
-            device = context.device.type
-            return compiled(function, self._backend, whole, device, **self._options)
-
-        if whole:
-            function = compile(self.program.bound(functions))
-        else:
-            function = self.program.bound(functions, compile)
-
-        def run(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-            if direct := getattr(function, "direct", None):  # no Python of an operator runs in it
-                return self.program.run(direct, tensors, context, recording)
-            with inside(context, training), on(context), parts(whole):
-                return self.program.run(function, tensors, context, recording)
-
-        if recording and self._backend == "inductor" and isinstance(function, Whole):
-            return InductorCode(self.program, self.what, context, function, run)
-        return run
-
-    def keep(self, kind: Kind, run: Run) -> None:
-        def later(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+def _run_and_compile(
+    custom: list[Node],
+    compile: Callable,
+    kinds: Kinds,
+    kind: Kind,
+    tensors: Sequence[Tensor],
+    context: Context,
+) -> list[Tensor]:
+    """Return the outputs by the program as it is, or by compiled code that agrees with it."""
+    program = kinds.program
+    changed = [tensors[i] for i in program.changed(len(tensors))]
+    before, generators = _copies(changed), generator_states(context)
+    inputs: dict[Node, list[Tensor]] = {}
+    watched = program.bound({n: _watched(n, inputs) for n in custom})
+    results = program.run(watched, tensors, context, state.recording)
+    try:
+        functions, outside = _functions(inputs, context)
+        run = _runner(compile, kinds, functions, context)
+        if _is_whole(program, functions):
+            after = _copies(changed)
             try:
-                return run(tensors, context)
-            except Exception as error:
-                if not by_the_tracer(error):  # which an array from outside, of another kind, calls
-                    raise
-                results = self.plain(tensors, context)
-                self.refuse(kind, reason_of(error))
-                return results
+                with _undone(outside), draws_restored(context, generators):
+                    _write(changed, before)
+                    with tracing(context, program.settings):
+                        found = run(tensors, context)
+                if not agree(results, found):
+                    raise UnsupportedError("it gives other values")
+            except BaseException:
+                _write(changed, after)
+                raise
+            results = found  # as later calls round
+    except Exception as error:  # of the operator's author or the compiler, of any kind
+        kinds.refuse(kind, reason_of(error))
+    else:
+        kinds.keep(kind, partial(_later_call, kinds, kind, run))
+    return results
 
-        super().keep(kind, later)
+
+def _later_call(
+    kinds: Kinds, kind: Kind, run: Run, tensors: Sequence[Tensor], context: Context
+) -> list[Tensor]:
+    try:
+        return run(tensors, context)
+    except Exception as error:
+        if not by_the_tracer(error):  # which an array from outside, of another kind, calls
+            raise
+        results = kinds.plain(tensors, context)
+        kinds.refuse(kind, reason_of(error))
+        return results
+
+
+def _functions(
+    inputs: dict[Node, list[Tensor]], context: Context
+) -> tuple[dict[Node, Callable], list[Tensor]]:
+    """Return the functions of custom operators in the graph, and the arrays from outside they read.
+
+    `inputs` are those of all custom operators.
+    """
+    functions: dict[Node, Callable] = {}
+    outside: list[Tensor] = []
+    for node, tensors in inputs.items():
+        operation, given = node.op.prepare(tensors, node.attributes, context)
+        refusal, read = try_tracing(operation, given)
+        outside += read
+        if refusal:
+            warn(f"{operation.what} is not compiled, and runs as it is: {refusal}")
+        else:
+            log.info("%s is compiled", operation.what)
+            functions[node] = traced_function(operation, given)
+    return functions, outside
+
+
+def _is_whole(program: Program, functions: dict[Node, Callable]) -> bool:
+    return all(n in functions or n.op.traceable for n in program.nodes)
+
+
+def _runner(
+    compile: Callable, kinds: Kinds, functions: dict[Node, Callable], context: Context
+) -> Run:
+    """Return what runs the compiled graph, with these functions for custom operators."""
+    program, recording, training = kinds.program, state.recording, state.training
+    whole = _is_whole(program, functions)
+    apart = [n for n in program.nodes if n not in functions and not n.op.traceable]
+    functions = functions | {n: as_it_is(n, recording) for n in apart}
+    through = partial(compile, whole=whole, device=context.device.type)
+    if whole:
+        function = through(program.bound(functions))
+    else:
+        function = program.bound(functions, through)
+
+    def run(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        if direct := getattr(function, "direct", None):  # no Python of an operator runs in it
+            return program.run(direct, tensors, context, recording)
+        with inside(context, training), on(context), parts(whole):
+            return program.run(function, tensors, context, recording)
+
+    if recording and isinstance(function, Whole) and function.is_inductors:
+        return code_alone(program, kinds.what, function, run)
+    return run
 
 
 def _watched(node: Node, inputs: dict[Node, list[Tensor]]) -> Callable:

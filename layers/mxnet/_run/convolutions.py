@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import torch
 
@@ -59,15 +58,6 @@ def _is_available() -> bool:
     )
 
 
-class PackedWeight(NamedTuple):
-    """A weight, its version, and the shape of its images; `packed` is it in oneDNN's layout."""
-
-    weight: Tensor
-    version: int
-    shape: torch.Size
-    packed: Tensor | None = None
-
-
 class StaticConvolution:
     """The function of a Convolution node, which in inference keeps its weight laid out.
 
@@ -77,7 +67,8 @@ class StaticConvolution:
 
     def __init__(self, node: Node, is_single: bool):
         self._plain, self._is_single = node.op.run, is_single
-        self._latest: PackedWeight | None = None
+        # The weight, its version, the shape of its images; and it in oneDNN's layout.
+        self._latest: tuple[tuple[Tensor, int, torch.Size] | None, Tensor | None] = None, None
 
     def __call__(self, data: Tensor, weight: Tensor, bias: Tensor | None = None, **attributes):
         if not _suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
@@ -101,20 +92,20 @@ class StaticConvolution:
 
         A recorded call does so: the calls that were recorded after it expect channels last.
         """
-        latest = PackedWeight(weight, weight._version, data.shape)
-        known = self._latest
-        if known is None or known.weight is not weight or known[1:3] != latest[1:3]:
+        latest = weight, weight._version, data.shape
+        known, packed = self._latest
+        if known is None or known[0] is not weight or known[1:] != latest[1:]:
             y = self._plain(data, weight, bias, **attributes)
             # Only now, for it is computable: with a stride of 0 oneDNN ends the process.
-            self._latest = known = latest
+            self._latest, packed = (latest, None), None
             if not at_once:
                 return y
         bias, stride, dilate, pad = checked_convolution(data, weight, bias, **attributes)
         settings = (pad, stride, dilate, attributes.get("num_group", 1))
-        if known.packed is None:
+        if packed is None:
             packed = onednn._reorder_convolution_weight(weight, *settings, data.shape)
-            self._latest = known = latest._replace(packed=packed)
-        return onednn._convolution_pointwise(data, known.packed, bias, *settings, "none", [], "")
+            self._latest = latest, packed
+        return onednn._convolution_pointwise(data, packed, bias, *settings, "none", [], "")
 
 
 def _laid_out(data: Tensor, weight: Tensor, stride: Sequence[int]) -> Tensor:

@@ -10,20 +10,18 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 
 from .._draws import draws_restored
 from ..base import RecordingError, UnsupportedError
 from ..context import Context
-from .graph_call import GraphCall, autograd_call, states_restored
+from .graph_call import Gradients, GraphCall, states_restored
 from .kinds import agree, warn
-from .reasons import reason_of
-
-if TYPE_CHECKING:
-    from .recorded import Replay
+from .tracing import reason_of
 
 Tensor = torch.Tensor
 _one_by_one = RLock()  # a process captures one graph at a time
@@ -36,14 +34,15 @@ class Launched:
 
     Parameters
     ----------
-    replay : Replay
+    replay : GraphCall
+        It does the recorded calls.
     fixed : sequence of int
         The inputs that are read where they are, such as parameters.
     tensors : sequence of Tensor
         The inputs of the call before.
     """
 
-    def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor]):
+    def __init__(self, replay: GraphCall, fixed: Sequence[int], tensors: Sequence[Tensor]):
         self._replay, self._fixed = replay, fixed
         self._launch: Launch | None = None
         self._places = self._where(tensors)  # the fixed inputs were in the last call
@@ -56,7 +55,7 @@ class Launched:
             with self._lock:
                 launch = self._captured(tensors)
                 if launch is not None and not launch.is_pending:
-                    return launch(tensors)
+                    return launch(tensors, context)
         return self._replay(tensors, context)
 
     def _captured(self, tensors: Sequence[Tensor]) -> Launch | None:
@@ -84,7 +83,7 @@ class Launched:
 class Launch:
     """What is captured of the recorded calls: forward and, if there are gradients, backward."""
 
-    def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor], lock):
+    def __init__(self, replay: GraphCall, fixed: Sequence[int], tensors: Sequence[Tensor], lock):
         self.replay, self.lock = replay, lock
         self.places = [tensors[i].data_ptr() for i in fixed]
         self.read_in_place = [i for i in fixed if i not in replay.program.states]
@@ -92,7 +91,8 @@ class Launch:
         self._inputs = [
             t.detach().clone() if i in self._copied else t.detach() for i, t in enumerate(tensors)
         ]
-        self._turn: Callable[[], Turn | None] = lambda: None
+        self._turn: Callable[[], GraphCall | None] = lambda: None
+        self._begun = self._ended = 0  # how many of its calls, and the last whose backward is over
         device = replay.context.device
         stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         results = []
@@ -121,113 +121,83 @@ class Launch:
             return replay.forward(self._inputs)
 
         def backward():
-            return replay.backward(self._forward.results[1], self._dys)
+            return replay.backward(self._saved, self._dys)
 
-        self._forward, self._backward = Capture(forward, stream), None
+        (self._outputs, self._saved), self._forward, pool = captured(forward, stream)
+        self._gradients, self._backward = (), None
         if self._dys:
-            self._backward = Capture(backward, stream, self._forward.pool)
+            self._gradients, self._backward, _ = captured(backward, stream, pool)
 
     def _launch_again(self, _) -> list[Tensor | None]:
         """The outputs and gradients as they are launched.
 
         They are filled with NaN before, so that one that the graph does not write is seen.
         """
-        outputs = self._forward.results[0]
-        found = [*outputs]
-        _fill(outputs)
-        self._forward.replay()
+        _fill(self._outputs)
+        self._forward()
         if self._backward is not None:
-            _fill(self._backward.results)
-            self._backward.replay()
-            found += self._backward.results
-        return found
+            _fill(self._gradients)
+            self._backward()
+        return [*self._outputs, *self._gradients]
 
     @property
     def is_pending(self) -> bool:
         """Whether its memory has what the gradients of an earlier call will need."""
-        turn = self._turn()
-        return turn is not None and not turn.is_done
+        return self._ended < self._begun and self._turn() is not None
 
-    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """The outputs."""
-        if self._backward is None:
-            return self.forward(tensors)
-        turn = Turn(self)
+        self._begun += 1
+        backward = partial(self.backward, self._begun) if self._backward else None
+        turn = self.replay.later(self.forward, backward)
         self._turn = weakref.ref(turn)
-        return autograd_call(turn, tensors)
+        return turn(tensors, context)
 
     @torch.no_grad()
-    def forward(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The outputs, in memory of their own."""
+    def forward(self, tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The outputs, in memory of their own, and the inputs that backward reads in place."""
         for i in self._copied:
             self._inputs[i].copy_(tensors[i])
-        self._forward.replay()
-        return [y.clone() for y in self._forward.results[0]]
+        self._forward()
+        outputs = [y.clone() for y in self._outputs]
+        return outputs, [tensors[i] for i in self.read_in_place]
 
     @torch.no_grad()
-    def backward(self, turn: Turn, dys: Sequence[Tensor]) -> list[Tensor | None]:
-        """The gradients of the inputs, in memory of their own."""
+    def backward(self, turn: int, saved: Sequence[Tensor], dys: Sequence[Tensor]) -> Gradients:
+        """The gradients of the inputs of a call, in memory of their own.
+
+        `turn` is the number of the call.
+        """
         with self.lock:
-            if self._turn() is not turn:
+            if turn != self._begun:
                 raise RecordingError(
-                    f"backward: {turn.what} was called again since its gradients were computed\n"
-                    "  expected all backwards before the next call, or hybridize() without "
-                    "static_shape"
+                    f"backward: {self.replay.what} was called again since its gradients were "
+                    "computed\n  expected all backwards before the next call, or hybridize() "
+                    "without static_shape"
                 )
             for own, dy in zip(self._dys, dys):
                 if own is not None:
                     own.copy_(dy)
-            self._backward.replay()
-            turn.is_done = True  # from now on the memory may be written again
-            return [g if g is None else g.clone() for g in self._backward.results]
+            self._backward()
+            self._ended = turn  # from now on the memory may be written again
+            return [g if g is None else g.clone() for g in self._gradients]
 
 
-class Turn(GraphCall):
-    """One recorded call of a launch, until its gradients are computed or it is forgotten."""
-
-    def __init__(self, launch: Launch):
-        first = launch.replay
-        super().__init__(first.program, first.what, first.context)
-        self.training, self.draws = first.training, first.draws
-        self.differentiable = first.differentiable
-        self.launch, self.is_done = launch, False
-
-    def forward(self, tensors):
-        return self.launch.forward(tensors), [tensors[i] for i in self.launch.read_in_place]
-
-    def backward(self, saved, dys):
-        if tuple([dy is not None for dy in dys]) != self.launch.replay.has_dy:
-            return None
-        return self.launch.backward(self, dys)
-
-
-class Capture:
-    """What a function does on a GPU, to be done again on the same memory.
-
-    Attributes
-    ----------
-    results
-        Of the function; a replay writes into them.
-    pool : tuple
-        Where its memory is from.
-    """
-
-    def __init__(self, function: Callable, stream, pool: tuple | None = None):
-        self._graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize(stream.device)
-        gc.collect()  # nothing is to be freed while it is captured
-        # Not torch.cuda.graph, whose stream is on the first GPU that was used.
-        with aside(stream), torch.no_grad():
-            self._graph.capture_begin(pool=pool, capture_error_mode="thread_local")
-            try:
-                self.results = function()
-            finally:
-                self._graph.capture_end()
-        self.pool = self._graph.pool()
-
-    def replay(self) -> None:
-        """Do it again, on the current stream."""
-        self._graph.replay()
+def captured(
+    function: Callable, stream, pool: tuple | None = None
+) -> tuple[Any, Callable[[], None], tuple]:
+    """Return what a function gives on a GPU, what fills that again, and the pool of its memory."""
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize(stream.device)
+    gc.collect()  # nothing is to be freed while it is captured
+    # Not torch.cuda.graph, whose stream is on the first GPU that was used.
+    with aside(stream), torch.no_grad():
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            results = function()
+        finally:
+            graph.capture_end()
+    return results, graph.replay, graph.pool()
 
 
 def can_capture(context: Context) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -25,20 +26,16 @@ def for_tracers(program: Program, training: bool) -> Callable:
     return program.bound({n: _Custom(n, training) for n in program.nodes if n.op.own})
 
 
-class as_torch:
+@contextmanager
+def as_torch(training: bool) -> Iterator[None]:
     """``with as_torch(training):`` arrays are recorded where PyTorch records tensors."""
-
-    def __init__(self, training: bool):
-        self._training = training
-
-    def __enter__(self) -> None:
-        self._before = state.recording, state.training
-        forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
-        state.recording = torch.is_grad_enabled() or forward_mode
-        state.training = self._training
-
-    def __exit__(self, *_) -> None:
-        state.recording, state.training = self._before
+    before = state.recording, state.training
+    forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
+    state.recording, state.training = torch.is_grad_enabled() or forward_mode, training
+    try:
+        yield
+    finally:
+        state.recording, state.training = before
 
 
 class _Custom:
@@ -68,9 +65,9 @@ class _Custom:
         return results if len(results) > 1 else results[0]
 
     def _shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
-        return (
-            (1,) * tensor.dim() if self.node.op.any_shape else tuple([int(n) for n in tensor.shape])
-        )
+        if self.node.op.any_shape:
+            return (1,) * tensor.dim()
+        return tuple([int(n) for n in tensor.shape])  # for which a `CustomOp` is made
 
     def _plain(self, tensors: tuple, context: Context) -> Any:
         with as_torch(self.training):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 import torch
 
 from .. import autograd
+from .._differentiable import Call, recorded
 from .._draws import draws_restored, generator_states
 from .._op.call import refuse_second
 from ..base import RecordingError
@@ -18,48 +19,112 @@ Tensor = torch.Tensor
 Gradients = Sequence[Tensor | None]
 
 
-class GraphCall:
+class GraphCall(Call):
     """A call of a graph, as one node for autograd.
+
+    Parameters
+    ----------
+    program : Program
+    what : str
+        What messages name it.
+    context : Context
+    forward : callable
+        From the tensors to the outputs, and what `backward` needs.
+    backward : callable, optional
+        From that, and the gradients of the differentiable outputs, to those of the inputs that ask
+        for one.
 
     Attributes
     ----------
     differentiable : tuple of bool
         The outputs that have a gradient.
+    has_dy : tuple of bool or None
+        The differentiable outputs whose gradients `backward` takes; None where it takes any.
     draws : bool
         Whether random numbers may be drawn.
     twice : bool
         Whether there are second derivatives.
     """
 
-    differentiable: tuple[bool, ...]
+    differentiable: tuple[bool, ...] = ()
+    has_dy: tuple[bool, ...] | None = None
     draws = twice = True
 
-    def __init__(self, program: Program, what: str, context: Context):
+    def __init__(
+        self,
+        program: Program,
+        what: str,
+        context: Context,
+        forward: Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]] | None,
+        backward: Callable[[Sequence[Tensor], Sequence[Tensor | None]], Gradients] | None,
+    ):
         self.program, self.what, self.context = program, what, context
+        self._forward, self._backward = forward, backward
         self.training = autograd.state.training
 
+    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        """Return the outputs, in the graph of autograd if they have gradients."""
+        if self._backward is not None:
+            return autograd_call(self, tensors)
+        with torch.no_grad():
+            return list(self.forward(tensors)[0])
+
     def forward(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """The outputs, and what `backward` needs."""
-        raise NotImplementedError
+        """Return the outputs, and what `backward` needs."""
+        return self._forward(tensors)
 
-    def backward(self, saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients | None:
-        """The gradients of the inputs that ask for one, from those of the differentiable outputs.
-
-        None where it does not know how to compute them from these.
-        """
-        raise NotImplementedError
+    def backward(self, saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients:
+        """Return the gradients of the inputs that ask for one."""
+        return self._backward(saved, dys)
 
     def release(self) -> None:
         """Let go of what `backward` needs: it will not be called again."""
 
-    def differentiate(
+    def later(self, forward: Callable, backward: Callable | None) -> GraphCall:
+        """Return another call of this kind, which these functions compute."""
+        made = GraphCall(self.program, self.what, self.context, forward, backward)
+        made.training, made.draws, made.twice = self.training, self.draws, self.twice
+        made.differentiable, made.has_dy = self.differentiable, self.has_dy
+        return made
+
+    def record(self, ctx, tensors):
+        ctx.generators = generator_states(self.context) if self.draws else None
+        outputs, saved = self.forward(tensors)
+        if self.twice:  # the program may compute the outputs again
+            ctx.tensors, ctx.versions = tensors, [t._version for t in tensors]
+        ctx.save_for_backward(*saved)
+        ctx.set_materialize_grads(False)  # an operator of losses has gradients where it is asked
+        if not all(self.differentiable):
+            constant = zip(outputs, self.differentiable)
+            ctx.mark_non_differentiable(*[y for y, there in constant if not there])
+        return tuple(outputs)
+
+    def differentiate(self, ctx, dys):
+        saved, pairs = autograd.saved_tensors(ctx), zip(dys, self.differentiable)
+        dys = [dy if dy is None else dy.contiguous() for dy, there in pairs if there]
+        again = torch.is_grad_enabled()
+        if again and not self.twice:
+            with torch.no_grad():
+                found = self.backward(saved, dys)
+            found = refuse_second(found, autograd.NO_SECOND)
+        elif again or self.has_dy not in (None, which_are_given(dys)):
+            found = self.by_the_program(_unchanged(ctx), dys, again, ctx.generators)
+        else:
+            found = self.backward(saved, dys)
+        if not keeps_graph():
+            ctx.tensors = ()
+            self.release()
+        gradients = iter(found)
+        return [next(gradients) if asked else None for asked in ctx.needs_input_grad[1:]]
+
+    def by_the_program(
         self,
         tensors: Sequence[Tensor],
         dys: Sequence[Tensor | None],
         again: bool,
         generators: list[Tensor] | None,
     ) -> Gradients:
-        """What `backward` gives, by the program as it is; to be differentiated again or not.
+        """Return what `backward` gives, by the program as it is.
 
         Random numbers are drawn from the states of the generators in which the call began.
         """
@@ -71,6 +136,67 @@ class GraphCall:
             outputs = program.run(program.function, inputs, context, True)
             heads = [y for y, there in zip(outputs, self.differentiable) if there]
             return gradients_of_given(heads, inputs, dys, retain_graph=again, create_graph=again)
+
+
+class FirstCall(GraphCall):
+    """A call by which it is found what later calls of its kind do.
+
+    Parameters
+    ----------
+    program, what, context
+        As of a `GraphCall`.
+    run : callable
+        ``run(call)`` computes the outputs of `call.inputs`, recorded by autograd.
+    finish : callable
+        ``finish(call, dys)`` is called with the first backward, or after `run` without `dys` where
+        no output has a gradient. It gives `call.gradients(dys)`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        what: str,
+        context: Context,
+        run: Callable[[FirstCall], list[Tensor]],
+        finish: Callable[[FirstCall, Sequence[Tensor | None]], Gradients],
+    ):
+        super().__init__(program, what, context, None, None)
+        self._run: Callable | None = run
+        self._finish: Callable | None = finish
+        self.inputs: Sequence[Tensor] = ()
+        self.outputs: Sequence[Tensor] = ()
+
+    def __call__(self, tensors, context):
+        if autograd.state.recording and any(t.requires_grad for t in tensors):
+            return autograd_call(self, tensors)
+        self._compute(tensors, False)
+        return self.outputs
+
+    def forward(self, tensors):
+        self._compute(tensors, True)
+        # Where nothing is saved, PyTorch does not see that a graph is used a second time.
+        return [y.detach() for y in self.outputs], [torch.empty(0)]
+
+    def _compute(self, tensors: Sequence[Tensor], for_backward: bool) -> None:
+        self.inputs = [t.detach().requires_grad_(for_backward and t.requires_grad) for t in tensors]
+        self.outputs = self._run(self)
+        self.differentiable = tuple([y.requires_grad for y in self.outputs])
+        if not any(self.differentiable):
+            self._finish(self, ())
+
+    def backward(self, saved, dys):
+        finish, self._finish = self._finish, None
+        return finish(self, dys) if finish else self.gradients(dys)
+
+    def gradients(self, dys: Sequence[Tensor | None]) -> Gradients:
+        """Return the gradients of the inputs that ask for one."""
+        heads = [y for y in self.outputs if y.requires_grad]
+        keeps = keeps_graph()
+        return gradients_of_given(heads, self.inputs, dys, retain_graph=keeps) if dys else ()
+
+    def release(self):
+        self._run = self._finish = None
+        self.inputs = self.outputs = ()
 
 
 def gradients_of_given(
@@ -87,46 +213,9 @@ def gradients_of_given(
     return autograd.gradients_of(heads, wanted, dys, retain_graph, create_graph)
 
 
-class _Differentiable(torch.autograd.Function):
-    """A call of a graph, with its gradients."""
-
-    @staticmethod
-    def forward(ctx, call: GraphCall, *tensors):
-        ctx.generators = generator_states(call.context) if call.draws else None
-        outputs, saved = call.forward(tensors)
-        ctx.call = call
-        if call.twice:  # the program may compute the outputs again
-            ctx.tensors, ctx.versions = tensors, [t._version for t in tensors]
-        ctx.save_for_backward(*saved)
-        ctx.set_materialize_grads(False)  # an operator of losses has gradients where it is asked
-        if not all(call.differentiable):
-            constant = zip(outputs, call.differentiable)
-            ctx.mark_non_differentiable(*[y for y, there in constant if not there])
-        return tuple(outputs)
-
-    @staticmethod
-    def backward(ctx, *dys):
-        call, saved = ctx.call, autograd.saved_tensors(ctx)
-        given = [
-            dy if dy is None else dy.contiguous()
-            for dy, there in zip(dys, call.differentiable)
-            if there
-        ]
-        again = torch.is_grad_enabled()
-        if again and not call.twice:
-            with torch.no_grad():
-                found = call.backward(saved, given)
-            found = refuse_second(found, autograd.NO_SECOND)
-        else:
-            found = None if again else call.backward(saved, given)
-        if found is None:
-            found = call.differentiate(_unchanged(ctx), given, again, ctx.generators)
-        if not keeps_graph():
-            ctx.tensors = ()
-            call.release()
-        gradients = iter(found)
-        needed = ctx.needs_input_grad[1:]
-        return None, *[next(gradients) if is_needed else None for is_needed in needed]
+def which_are_given(dys: Sequence[Tensor | None]) -> tuple[bool, ...]:
+    """Return of which outputs there is a gradient."""
+    return tuple([dy is not None for dy in dys])
 
 
 # Whether the graph is kept for another backward. Not public.
@@ -138,12 +227,14 @@ def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
     before = torch.is_grad_enabled()
     autograd._set_grad_enabled(True)
     try:
-        return list(_apply(call, *tensors))
+        return list(recorded(call, *tensors))
     finally:
         autograd._set_grad_enabled(before)
 
 
-_apply = autograd.plain_apply(_Differentiable)
+def versions(tensors: Sequence[Tensor]) -> list[int | None]:
+    """Return how often each was written into; None where PyTorch does not count."""
+    return [None if t.is_inference() else t._version for t in tensors]
 
 
 def _unchanged(ctx) -> tuple[Tensor, ...]:

@@ -1,6 +1,6 @@
-"""What each way of running a graph but the plain one has: a function for each kind of call.
+"""What the ways of running a graph, but the plain one, have: a function for each kind of call.
 
-The first call of a kind makes it and computes the outputs beside it; later calls run it. A kind
+The first calls of a kind make it and compute the outputs beside it; later calls run it. A kind
 for which none can be made is run as the program is, and the log says once why.
 """
 
@@ -27,12 +27,12 @@ Kind = tuple
 Run = Callable[[Sequence[Tensor], Context], list[Tensor]]
 
 
+def _public_precision(backend: str, operation: str) -> str:
+    return getattr(getattr(torch.backends, backend), operation).fp32_precision
+
+
 # The precision of float32 products. Not public; the public form takes ten times as long.
-_fp32_precision = getattr(
-    torch._C,
-    "_get_fp32_precision_getter",
-    lambda backend, operation: getattr(torch.backends, backend).matmul.fp32_precision,
-)
+_fp32_precision = getattr(torch._C, "_get_fp32_precision_getter", _public_precision)
 
 
 def process_modes(device: str) -> tuple:
@@ -68,72 +68,79 @@ def kind_of(tensors: Sequence[Tensor], context: Context) -> Kind:
     )
 
 
-class Specialized:
-    """A program with a function for each kind of call.
+class Kinds:
+    """A program, and what each kind of its calls runs.
 
-    Subclasses define `first_call`, and say in `done` what they do to a program. A copy of one makes
-    its functions anew.
+    A kind is new until the way in which the program is run makes a function for it, or refuses it:
+    then its calls run the program as it is. A copy makes its functions anew.
 
     Parameters
     ----------
     program : Program
+    way : callable
+        ``way(kinds, kind, tensors, context)`` gives the outputs of a call of a new kind. It ends
+        with `keep` or `refuse`, or leaves the kind new.
+    done : str
+        What the way does to a program, for messages: ``"compiled"``.
+    most : int
+        How many kinds functions are made for.
     what : str
-        What messages name it.
+        What messages name the program.
+    plain : callable, optional
+        Runs the program as it is; by default `program`.
+    helps : callable, optional
+        Whether the way gains anything on a context; always by default.
     """
 
-    done: str
-    most_kinds = 64  # that functions are made for
-
-    def __init__(self, program: Program, what: str = "a graph"):
-        self.program, self.what = program, what
-        self._runs: dict[Kind, Run] = {}
+    def __init__(
+        self,
+        program: Program,
+        way: Callable[..., list[Tensor]],
+        done: str,
+        most: int,
+        what: str = "a graph",
+        plain: Run | None = None,
+        helps: Callable[[Context], bool] | None = None,
+    ):
+        self.program, self.what, self.plain = program, what, plain or program
+        self._way, self._done, self._most, self._helps = way, done, most, helps
+        self.runs: dict[Kind, Run] = {}
+        self.reasons: dict[Kind, str] = {}  # of those that are refused
 
     def __call__(
         self, tensors: Sequence[Tensor], context: Context, kind: Kind | None = None
     ) -> list[Tensor]:
-        """The outputs, in memory of their own, recorded when recording is on.
+        """Return the outputs, in memory of their own, recorded when recording is on.
 
         `kind` comes from a caller that need not ask all tensors for what `kind_of` asks.
         """
         if state.plain or state.recorder is not None:  # which would not see what a kind runs
             return self.plain(tensors, context)
+        if self._helps is not None and not self._helps(context):
+            return self.plain(tensors, context)
         kind = kind_of(tensors, context) if kind is None else kind
-        run = self._runs.get(kind)
+        run = self.runs.get(kind)
         if run is not None:
             return run(tensors, context)
-        if len(self._runs) >= self.most_kinds:
-            self.log_refusal(self.too_many_kinds)
-            return self.plain(tensors, context)
-        return self.first_call(kind, tensors, context)
-
-    @property
-    def too_many_kinds(self) -> str:
-        """The reason for which a further kind is not kept."""
-        return f"it was called with {self.most_kinds} shapes, dtypes and modes before"
-
-    def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs of a call of a new kind. It ends in `keep` or `refuse`."""
-        raise NotImplementedError
-
-    def plain(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs of the program as it is."""
-        return self.program(tensors, context)
+        if len(self.runs) < self._most:
+            return self._way(self, kind, tensors, context)
+        self._log(f"it was called with {self._most} shapes, dtypes and modes before")
+        return self.plain(tensors, context)
 
     def keep(self, kind: Kind, run: Run) -> None:
         """Run this function in later calls of the kind."""
-        self._runs[kind] = run
+        self.runs[kind] = run
 
     def refuse(self, kind: Kind, reason: str) -> None:
         """Run the program as it is in later calls of the kind."""
-        self.log_refusal(reason)
-        self._runs[kind] = self.plain
+        self.runs[kind], self.reasons[kind] = self.plain, reason
+        self._log(reason)
 
-    def log_refusal(self, reason: str) -> None:
-        """Say that calls run the program as it is, and why."""
-        warn(f"{self.what} is not {self.done}, and runs as it is: {reason}")
+    def _log(self, reason: str) -> None:
+        warn(f"{self.what} is not {self._done}, and runs as it is: {reason}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_runs": {}}
+        return self.__dict__ | {"runs": {}, "reasons": {}}
 
 
 def agree(expected: Sequence[Tensor | None], found: Sequence[Tensor | None]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import logging
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
@@ -26,6 +26,7 @@ from ..base import explained, note
 from ..context import Context
 from ..symbol._infer import completed
 from ..symbol._node import Entry, Node, ordered, states
+from .convolutions import static_convolutions
 from .recompute import recomputed
 
 log = logging.getLogger("layers.mxnet.hybridize")
@@ -82,6 +83,7 @@ class Program:
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
         self.function = self.bound({})
+        self._static_function: Callable | None = None
         weakref.finalize(self, linecache.cache.pop, self._file, None)
 
     @property
@@ -107,6 +109,14 @@ class Program:
                 names[f"f{number}"] = functions[node]
         exec(compile(self.source, self._file, "exec"), names)
         return through(names["graph"]) if through else names["graph"]
+
+    def static_function(self, context: Context) -> Callable:
+        """Return the function of a static graph, which on a CPU lays out its convolutions."""
+        if context.device.type != "cpu":
+            return self.function
+        if self._static_function is None:
+            self._static_function = self.bound(static_convolutions(self.nodes))
+        return self._static_function
 
     def changed(self, count: int) -> set[int]:
         """Which of so many inputs the function changes in place."""
@@ -319,3 +329,44 @@ def _single(node: Node) -> Callable:
         return y if isinstance(y, torch.Tensor) else y[0]
 
     return first
+
+
+# What a monitor of a graph is shown: what each of its nodes computes.
+
+
+def values_of_all(
+    program: Program, of_all: Program, run: Callable[[list], list], tensors: list
+) -> dict[Entry, Any]:
+    """Return the outputs of all nodes of a program by their places; a variable's is its tensor.
+
+    The outputs of the program `of_all` are those of all nodes, variables too. ``run(tensors)``
+    computes it; `tensors` are given in the order of `program`.
+    """
+    given = dict(zip(program.variables, tensors))
+    inputs = [given[node] for node in of_all.variables]
+    found = dict(zip(of_all.entries, run(inputs)))
+    return found | {(node, 0): x for node, x in zip(of_all.variables, inputs)}
+
+
+def shown_values(of_all: Program, everything: bool) -> Iterator[tuple[Node, str, Entry]]:
+    """Yield the node, the name and the place of each value that a monitor is shown, in order.
+
+    With `everything` also, as ``fc_weight`` or ``relu0_input0``, the inputs of all nodes; and
+    before an input that is a variable, the variable.
+    """
+    for node, index in of_all.entries:
+        if everything and index == 0:
+            for name, entry in zip(_shown_inputs(node), node.inputs):
+                source = entry[0]
+                if source.op is None:
+                    yield source, source.name, entry
+                yield node, f"{node.name}_{name}", entry
+        if node.op is not None:
+            yield node, node.output_name(index), (node, index)
+
+
+def _shown_inputs(node: Node) -> list[str]:
+    operator = node.op
+    if operator is None or operator.variadic or len(operator.inputs) != 1:
+        return node.input_names
+    return node.input_names if operator.names_input else ["input0"]

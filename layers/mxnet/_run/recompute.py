@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import torch
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
@@ -35,38 +35,37 @@ def recomputed(
         rest = iter(others)
         return function(*[t if known else next(rest) for t, known in zip(tensors, is_state)])
 
+    training, context, before = state.training, current_context(), _noted(states)
+    is_again = False
+
+    def compute(*others: Tensor) -> Sequence[Tensor]:
+        nonlocal is_again
+        if is_again:  # in backward, maybe more than once: things are as they were in forward
+            with context, record(training), _plain_graphs(), _values(states, before):
+                return on_others(*others)
+        is_again = True
+        with _plain_graphs():
+            return on_others(*others)
+
     others = [t for t, known in zip(tensors, is_state) if not known]
-    again = _Again(states)
     with set_checkpoint_early_stop(False):  # no exception of PyTorch's passes through users' code
-        return checkpoint(
-            on_others, *others, use_reentrant=False, context_fn=lambda: (_plain_graphs(), again)
-        )
-
-
-class _Again:
-    """``with again:``, as often as backward needs it: things are as they were in forward."""
-
-    def __init__(self, states: Sequence[Tensor]):
-        self._training, self._context = state.training, current_context()
-        self._states, self._before = states, _noted(states)
-        self._entered: list[ExitStack] = []
-
-    def __enter__(self) -> None:
-        with ExitStack() as stack:
-            stack.enter_context(self._context)
-            stack.enter_context(record(self._training))
-            stack.enter_context(_plain_graphs())
-            stack.callback(_restore, _noted(self._states))
-            _restore(self._before)
-            self._entered.append(stack.pop_all())
-
-    def __exit__(self, *error) -> None:
-        self._entered.pop().__exit__(*error)
+        return checkpoint(compute, *others, use_reentrant=False)
 
 
 def _noted(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor, int]]:
     """The tensors with their values and their versions, which count the writes."""
     return [(t, t.detach().clone(), t._version) for t in tensors]
+
+
+@contextmanager
+def _values(tensors: Sequence[Tensor], noted: list[tuple[Tensor, Tensor, int]]) -> Iterator[None]:
+    """``with _values(tensors, noted):`` tensors have the values that were noted."""
+    now = _noted(tensors)
+    _restore(noted)
+    try:
+        yield
+    finally:
+        _restore(now)
 
 
 def _restore(noted: list[tuple[Tensor, Tensor, int]]) -> None:

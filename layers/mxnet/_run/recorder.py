@@ -10,15 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._table.stripes import with_best_stripes
 from ..autograd import state
-from .reasons import users_line
+from .tracing import users_line
 
 aten = torch.ops.aten
 Tensor = torch.Tensor
@@ -26,27 +26,12 @@ REFUSED = {
     torch.Tag.data_dependent_output: "makes a number of values",
     torch.Tag.dynamic_output_shape: "makes a shape of values",
 }
+# A call as a line of source, the names of the tensors that it gives and of those that it is given,
+# and whether it writes into one of these.
+Line = tuple[str, set[str], set[str], bool]
 # Methods that hand a tensor's memory to code that PyTorch does not see.
 ESCAPES = {"numpy", "tolist", "data_ptr", "__array__", "__dlpack__"}
 CUDA_INTERFACE = torch.Tensor.__cuda_array_interface__  # a property: its __get__ is called
-
-
-class Line(NamedTuple):
-    """One call, as a line of source.
-
-    Attributes
-    ----------
-    text : str
-    made, used : set of str
-        The names of the tensors that it gives, and of those that it is given.
-    writes : bool
-        Whether it writes into one that it is given.
-    """
-
-    text: str
-    made: set[str]
-    used: set[str]
-    writes: bool
 
 
 class Recorder(TorchDispatchMode):
@@ -66,10 +51,10 @@ class Recorder(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self._reason, self.draws = "", False
+        self._is_inside = False  # a function that is recorded as one call
         self._impure: dict[str, str] = {}  # by operator, what would make it pure
         self._entered_by: Any = None  # the code of the function with the `with` statement
         self.lines: list[Line] = []
-        self._escapes = _Escapes(self)
         self._count = count()
         self._values: dict[str, Any] = {}  # by name, the constants and functions of the lines
         self._names: dict[int, str] = {}  # by the id of a tensor
@@ -81,12 +66,14 @@ class Recorder(TorchDispatchMode):
     def __enter__(self) -> Recorder:
         self._before, state.recorder = state.recorder, self
         self._entered_by = sys._getframe(1).f_code
+        self._escapes = _Escapes(self)
         self._escapes.__enter__()
         return super().__enter__()
 
     def __exit__(self, *error) -> None:
         super().__exit__(*error)
         self._escapes.__exit__(*error)
+        del self._escapes  # which would keep it, and all tensors that it has seen
         state.recorder = self._before
 
     @property
@@ -114,14 +101,40 @@ class Recorder(TorchDispatchMode):
 
     def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
         """Call a pure function of tensors, which is recorded as one call."""
-        with _disable_current_modes():
+        self._is_inside = True
+        try:
             y = function(*args)
+        finally:
+            self._is_inside = False
         used: set[str] = set()
         given = ", ".join([self._text(a, used) for a in args])
         name = self._name(y)
-        line = Line(f"{name} = {self._constant(function)}({given})", {name}, used, False)
-        self.lines.append(line)
+        text = f"{name} = {self._constant(function)}({given})"
+        self.lines.append((text, {name}, used, False))
         return y
+
+    def take(self, inputs: Iterable[Tensor]) -> None:
+        """Begin a call of these inputs."""
+        self._inputs = self.name_inputs(inputs)
+
+    def give(self, outputs: Iterable[Tensor]) -> None:
+        """End the call, which gives these outputs; its backward follows."""
+        self._outputs, self._count_ahead = self.names(outputs), len(self.lines)
+
+    def functions(
+        self, dys: Sequence[str], gradients: Iterable[Tensor | None]
+    ) -> tuple[Callable[..., tuple], Callable[..., tuple] | None]:
+        """Return what does the call again, and its backward.
+
+        The first gives the outputs and what the second takes before the gradients of those, whose
+        names are `dys`; without any there is no second.
+        """
+        results = self.names(gradients)
+        ahead, behind = self.lines[: self._count_ahead], self.lines[self._count_ahead :]
+        made = {*self._inputs}.union(*[made for _, made, _, _ in ahead])
+        saved = sorted(made & self._selected(behind, results)[1])
+        forward = self._function(self._inputs, ahead, [*self._outputs, *saved])
+        return forward, self._function([*saved, *dys], behind, results) if dys else None
 
     def name_inputs(self, tensors: Iterable[Tensor]) -> list[str]:
         """Names for tensors that will be others when the calls are done again."""
@@ -131,14 +144,10 @@ class Recorder(TorchDispatchMode):
         """The names of results; one that no recorded call has made is a constant."""
         return [self._text(t, set()) for t in tensors]
 
-    def needed(self, lines: Sequence[Line], results: Iterable[str]) -> set[str]:
-        """The names that `function` would use for these results."""
-        return self._selected(lines, results)[1]
-
-    def function(
+    def _function(
         self, inputs: Sequence[str], lines: Sequence[Line], results: Sequence[str]
     ) -> Callable[..., tuple[Any, ...]]:
-        """A function of `inputs` that does the lines again, as far as the results need them."""
+        """Return a function of `inputs` that does the lines again, as far as results need them."""
         text = "\n    ".join(
             [
                 f"def recorded({', '.join(inputs)}):",
@@ -156,20 +165,20 @@ class Recorder(TorchDispatchMode):
         """The lines that results need, with those that free memory; and all names in them."""
         texts: list[str] = []
         needed = {*results}
-        for line in reversed(lines):
-            if not (line.writes or needed & line.made):
+        for text, made, used, writes in reversed(lines):
+            if not (writes or needed & made):
                 continue
-            done = sorted((line.made | line.used) - needed - self._values.keys())
+            done = sorted((made | used) - needed - self._values.keys())
             texts += [f"del {', '.join(done)}"] if done else []
-            texts.append(line.text)
-            needed |= line.made | line.used
+            texts.append(text)
+            needed |= made | used
         return texts[::-1], needed
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         with torch._C.DisableTorchFunction():  # what is done here is no part of the computation
             y = function(*args, **kwargs)
-            if not self.reason:
+            if not (self._is_inside or self.reason):
                 self._record(function, args, kwargs, y)
         return y
 
@@ -179,7 +188,7 @@ class Recorder(TorchDispatchMode):
             return
         if function is aten.lift_fresh.default:  # a tensor of numbers, which a call may write into
             text = f"{self._constant(aten.clone.default._op)}({self._constant(args[0].clone())})"
-            self.lines.append(Line(f"{self._name(y)} = {text}", {self._name(y)}, set(), False))
+            self.lines.append((f"{self._name(y)} = {text}", {self._name(y)}, set(), False))
             return
         several = isinstance(y, (tuple, list))
         if reason := _refused(function, args) or _refused_result(y if several else [y]):
@@ -196,7 +205,7 @@ class Recorder(TorchDispatchMode):
         call = f"{self._constant(with_best_stripes(function, args))}({', '.join(given)})"
         made = [self._name(t) if isinstance(t, Tensor) else "_" for t in (y if several else [y])]
         left = f"[{', '.join(made)}]" if several else made[0]
-        self.lines.append(Line(f"{left} = {call}", {*made} - {"_"}, used, writes))
+        self.lines.append((f"{left} = {call}", {*made} - {"_"}, used, writes))
 
     def _writes_outside(self, function: Any, args: tuple, kwargs: dict) -> bool:
         """Whether a call writes into an array that no recorded call has made."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import is_
+from typing import ClassVar
 
 import torch
 
 from .. import autograd
+from .._tensor import copy_if_aliased
 from ..base import ArgumentError, ContextError, RecordingError, note
 from ..context import Context
 from ..gluon._error_path import shown_input
@@ -15,17 +17,22 @@ from ..gluon._graph import Graph, graph_of, parts_of
 from ..gluon._nesting import BlockError, _flatten
 from ..gluon._sparse_parameters import sparse_parts
 from ..gluon.block import HybridBlock
+from ..gluon.nn import HybridLambda
 from ..gluon.parameter import Parameter
 from ..gluon.trainer import Trainer
 from ..ndarray import NDArray
-from .compiled import Compiled
+from ..symbol._node import Node
+from .compiled import compiled
 from .kinds import Kind, kind_of, warn
+from .program import Program
 from .torch_compile import chosen
+from .tracing import renewed
 from .update import GraphUpdate, fits
-from .with_gradients import WithGradients
 
 __all__ = ["Step"]
 
+Tensor = torch.Tensor
+Update = Callable[[list, list, list], None]
 # Graphs of a step: one for each nesting of the inputs, parameters that are trained, and settings of
 # the optimizer. With other settings the update comes after the graph.
 MOST_GRAPHS = 8
@@ -62,7 +69,7 @@ class Step:
                 f"{net.name or type(net).__name__}\n  expected a Trainer of net.collect_params()"
             )
         self.trainer, self._labels = trainer, labels
-        self._block = _Losses(net, loss, labels)
+        self._block = _losses(net, loss, labels)
         self._what = f"the step of {net.name or type(net).__name__}"
         self._backend, self._options = chosen("compiled_step", backend, options)
         self._forget()
@@ -94,7 +101,7 @@ class Step:
             return self._run(bound, flat, batch_size)
         except Exception as error:
             shown = list(map(shown_input, args))
-            inputs, label = (", ".join(part) for part in self._block.parted(shown))
+            inputs, label = (", ".join(p) for p in (shown[: -self._labels], shown[-self._labels :]))
             note(error, f"  in {self._what} (inputs {inputs}, label {label})")
             raise
 
@@ -164,7 +171,7 @@ class Step:
             update = bound.update and bound.update.function(key)
             run = WithGradients(bound.graph.program, bound.wanted, update)
             if self._backend is not None:
-                run = Compiled(run, self._backend, self._what, **self._options)
+                run = compiled(run, self._backend, self._what, **self._options)
             self._runs[bound.graph, bound.wanted, key] = run
         return run
 
@@ -268,17 +275,84 @@ def _same(now: list, before: list) -> bool:
     return len(now) == len(before) and all(map(is_, now, before))
 
 
-class _Losses(HybridBlock):
-    """The losses of a net: it is given the first inputs, and its loss the last ones, the labels."""
+class WithGradients:
+    """A program whose outputs come first, and then the gradients; used as a `Program` is.
 
-    def __init__(self, net: HybridBlock, loss: HybridBlock, labels: int):
-        super().__init__(prefix="")
-        self.net, self.loss, self._labels = net, loss, labels
+    Parameters
+    ----------
+    program : Program
+    wanted : tuple of int
+        The inputs whose gradients these are.
+    update : callable, optional
+        A part of the graph: ``update(inputs, gradients, given)`` changes the wanted inputs, and
+        what it is given, which are the tensors after the program's own.
+    """
 
-    def parted(self, args: Sequence) -> tuple[Sequence, Sequence]:
-        """What the net is given, and what the loss is."""
-        return args[: -self._labels], args[-self._labels :]
+    settings: ClassVar[dict[str, bool]] = {
+        "trace_autograd_ops": True,
+        "capture_scalar_outputs": True,
+    }
 
-    def hybrid_forward(self, F, *args):
-        inputs, labels = self.parted(args)
-        return self.loss(self.net(*inputs), *labels)
+    def __init__(self, program: Program, wanted: tuple[int, ...], update: Update | None = None):
+        self._program, self._wanted, self._update = program, wanted, update
+        self.nodes, self.inputs = program.nodes, program.inputs
+        self.function = self.bound({})
+
+    def bound(
+        self, functions: dict[Node, Callable], through: Callable[[Callable], Callable] | None = None
+    ) -> Callable:
+        """As of a `Program`; `through` is for the program's own function."""
+        graph = self._program.bound(functions, through)
+        wanted, update, count = self._wanted, self._update, len(self.inputs)
+
+        def step(*tensors: Tensor, **supplied) -> list[Tensor]:
+            tensors, given = tensors[:count], tensors[count:]
+            inputs = [t.detach() for t in tensors]
+            for i in wanted:
+                inputs[i].requires_grad_()
+            values = graph(*inputs, **supplied)
+            heads = [v for v in values if v.requires_grad]
+            gradients = torch.autograd.grad(
+                heads,
+                [inputs[i] for i in wanted],
+                [torch.ones_like(v) for v in heads],
+                materialize_grads=True,
+            )
+            results = copy_if_aliased([*[v.detach() for v in values], *gradients], tensors)
+            if update:
+                with torch.no_grad():
+                    update([tensors[i] for i in wanted], results[len(values) :], given)
+            return results
+
+        return renewed(step)
+
+    def changed(self, count: int) -> set[int]:
+        """Which of so many inputs the function changes in place."""
+        given = range(len(self.inputs), count)
+        return self._program.states.union(self._wanted if self._update else (), given)
+
+    def __call__(self, tensors: list[Tensor], context: Context, _: object = None) -> list[Tensor]:
+        """The outputs and gradients, in memory of their own, for calls of all kinds."""
+        return self.run(self.function, tensors, context, True)
+
+    def run(
+        self, function: Callable, tensors: list[Tensor], context: Context, recording: bool
+    ) -> list[Tensor]:
+        """The outputs and gradients by `function`, in memory of their own."""
+        before = torch.is_grad_enabled()
+        autograd._set_grad_enabled(recording)
+        try:
+            return self._program.results(function, tensors, context)
+        finally:
+            autograd._set_grad_enabled(before)
+
+
+def _losses(net: HybridBlock, loss: HybridBlock, labels: int) -> HybridBlock:
+    """Return a block of the losses of a net: so many of its last inputs are the labels."""
+    block = HybridLambda(
+        lambda F, *args: loss(net(*args[:-labels]), *args[-labels:]),
+        prefix="",
+    )
+    block.register_child(net)
+    block.register_child(loss)
+    return block

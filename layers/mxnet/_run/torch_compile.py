@@ -13,9 +13,8 @@ from typing import Any
 import torch
 
 from ..base import ArgumentError
-from . import product_pass
-from .compile_cache import expect_private
-from .whole import Whole
+from .direct import Whole
+from .inductor import expect_private, rewrite
 
 OPTIONS = "mode", "options"  # of torch.compile
 VARIABLE = "LAYERS_HYBRIDIZE_BACKEND"
@@ -80,7 +79,7 @@ def _check(who: str, backend: str, mode: str | None = None, options=None, **unkn
         )
 
 
-def compiled(
+def compile_function(
     function: Callable,
     backend: str,
     whole: bool,
@@ -110,7 +109,7 @@ def compiled(
         expect_private()
         # The draws are those of the graph as it is, the product is that of `_table.product`, and
         # what is cast to 16 bits and back is rounded.
-        settings |= {"fallback_random": True, "post_grad_custom_pre_pass": product_pass.rewrite()}
+        settings |= {"fallback_random": True, "post_grad_custom_pre_pass": rewrite()}
         settings |= {"emulate_precision_casts": True}
         # Of a whole graph on a CPU `Whole` says it, who sees how large the convolutions are.
         settings |= {"layout_optimization": False} if device == "cpu" and not whole else {}

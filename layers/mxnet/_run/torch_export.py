@@ -20,8 +20,7 @@ from ..symbol import Symbol
 from ..symbol._infer import is_known, shapes
 from ..symbol._node import Node, ordered
 from .kinds import agree
-from .reasons import reason_of
-from .tracing import tracing
+from .tracing import reason_of, tracing
 
 __all__ = [
     "Traced", "failing_node", "hide_messages", "open_sizes", "trace",

@@ -1,19 +1,30 @@
-"""Custom operators in compiled graphs: whole, or not at all.
+"""Custom operators in compiled graphs: whole, or not at all; and why PyTorch refuses code.
 
 PyTorch's tracer decides. It is asked about each operator alone, forward and backward, and nothing
 of the operator runs for that. One that it cannot trace whole, or that changes what outlives the
 call, runs as it is, between compiled parts.
+
+A refusal is told in one line: what, and the user's file and line. What code changes that outlives a
+call is in notes that PyTorch's tracer keeps. They are not public: without them the line names what
+PyTorch's message names, and the operator's own place.
 """
 
 from __future__ import annotations
 
+import inspect
+import linecache
+import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from types import FunctionType
+from pathlib import Path
+from traceback import FrameSummary, walk_tb
+from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
 import torch
 
 from .._op import call as own_call
@@ -21,11 +32,31 @@ from .._op.call import CustomCall, call
 from ..autograd import inside, state
 from ..context import Context
 from ..symbol._node import Node
-from .reasons import reason_of
 
 Tensor = torch.Tensor
 # Of PyTorch's tracer; the second is not in all versions.
 STRICT = {"use_numpy_random_stream": True, "side_effect_replay_policy": "error"}
+LIBRARIES = tuple(
+    str(Path(p).parent) for p in (Path(__file__).parents[1], np.__file__, torch.__file__)
+)
+LONGEST = 200  # characters of PyTorch's own words
+# What PyTorch says in words of its own makers, and what it means.
+MEANINGS = {
+    "HOP: Unsafe side effect": "it changes what outlives a call",
+    "use_numpy_random_stream": "it draws random numbers from NumPy",
+    "Pending unbacked symbols": "it makes numbers or shapes of values",
+    "Detected data-dependent branching": "it branches on values",
+    "Could not extract specialized integer": "it makes numbers or shapes of values",
+    "Constraints violated": "it fixes a size that is to be open",
+    "Could not guard on data-dependent": "it branches on values",
+}
+# How PyTorch tells of changes, and what it calls a thing that is changed.
+CHANGES = re.compile(r"side effects.*sources you can double check: \[(.*)\]", re.S)
+ATTRIBUTE = re.compile(r"^Attribute '(\w+)' was not restored|Attribute '(\w+)' on an outer-scope")
+QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
+MODULE = re.compile(r"^G\['__import_(\w+)'\]")
+ITSELF = re.compile(r"^L\[.*\.args\[0\]\.operator(?=$|\.)")
+OF_ITS_CLASS = re.compile(r"^dict\(type\(L\[.*\.operator\)\.__dict__\)\['(\w+)'\](?=$|\.)")
 
 
 def try_tracing(
@@ -128,3 +159,113 @@ def tracing(context: Context, settings: dict[str, bool] | None = None) -> Iterat
 def on(context: Context) -> Any:
     """``with on(context):`` what NumPy's code makes while it is traced is made on this device."""
     return nullcontext() if context.device.type == "cpu" else context.device
+
+
+def reason_of(error: BaseException, operation: CustomCall | None = None) -> str:
+    """What an error says, with the user's file, line and expression.
+
+    `operation` is the operator that was traced.
+    """
+    raised, error = error, getattr(error, "inner_exception", None) or error.__cause__ or error
+    text = re.sub(r" at 0x[0-9A-Fa-f]+", "", str(error).strip())
+    frames = [f for f in getattr(error, "real_stack", None) or () if is_users(f)]
+    where = _shown(frames[-1]) if frames else _place(operation, "forward")
+    if operation is not None and (changes := dict(_changes(raised))):
+        where = next(filter(None, map(_shown, changes.values())), where)
+        return f"it changes {', '.join(changes)}, which outlives a call{where}"
+    if operation is not None and (found := CHANGES.search(text)):
+        names = [name for q in QUOTED.findall(found[1]) if (name := _expression(q[1:-1]))]
+        return f"it changes {', '.join(names) or 'an object'}, which outlives a call{where}"
+    if found := ATTRIBUTE.search(text):
+        name, where = found[1] or found[2], where if frames else _place(operation, "backward")
+        return f"it changes {name}, which outlives a call{where}"
+    for sign, meaning in MEANINGS.items():
+        if sign in text:
+            return f"{meaning}{where}"
+    said = text.partition("\n  Explanation: ")[2] or text  # the lines before it are headings
+    first = said.partition("\n")[0].rstrip(" .")
+    if len(first) > LONGEST:
+        first = first[:LONGEST].rpartition(" ")[0] + " ..."
+    name = type(error).__name__
+    return f"{first}{where}" if name == "InternalTorchDynamoError" else f"{name}: {first}{where}"
+
+
+def _changes(error: BaseException) -> Iterator[tuple[str, FrameSummary | None]]:
+    """The names of what the traced code changes, and where it does."""
+    for frame, _ in walk_tb(error.__traceback__):
+        notes = getattr(frame.f_locals.get("self"), "side_effects", None)
+        stacks = getattr(notes, "mutation_user_stacks", None)
+        if stacks:
+            break
+    else:
+        return
+    for thing, places in stacks.items():
+        source = _source(thing)
+        if not source:
+            continue
+        users = [frame for stack in places for frame in stack if is_users(frame)]
+        attributes = getattr(notes, "store_attr_mutations", {}).get(thing, ())
+        known = [a for a in attributes if not a.startswith("_")]
+        for name in _names(source, known):
+            yield name, users[-1] if users else None
+
+
+def _source(thing: object) -> str:
+    """What the tracer calls a thing; "" for one that is made in the call."""
+    try:
+        return str(thing.source.name)  # type: ignore[attr-defined]
+    except (AttributeError, NotImplementedError):
+        return ""
+
+
+def _names(source: str, attributes: list[str]) -> list[str]:
+    """The user's names for attributes of a thing that the tracer calls so, or for the thing."""
+    if attributes == ["cell_contents"]:
+        return ["a variable of the function around it"]
+    owner = _expression(source)
+    if owner == "__main__":
+        return attributes or ["a global"]
+    return [f"{owner}.{a}" if owner else a for a in attributes] or [owner or "an object"]
+
+
+def _expression(source: str) -> str:
+    """The user's expression for a thing that the tracer calls so, if it is a simple one."""
+    name = MODULE.sub(lambda found: found[1].replace("_dot_", "."), source)
+    name = OF_ITS_CLASS.sub(r"self.\1", ITSELF.sub("self", re.sub(r"^G\['(\w+)'\]", r"\1", name)))
+    name = re.sub(r"^__+main__\.", "", name)
+    return name if re.fullmatch(r"[\w.]+", name) else ""
+
+
+def _place(operation: CustomCall | None, phase: str) -> str:
+    """Where an operator is written."""
+    if operation is None:
+        return ""
+    function = getattr(operation.operator, phase, None) or operation.operator.forward
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return _shown(FrameSummary(code.co_filename, code.co_firstlineno, code.co_name, line=line))
+
+
+def _shown(frame: FrameSummary | None) -> str:
+    if frame is None:
+        return ""
+    return f" ({frame.filename}:{frame.lineno}{f': {frame.line}' if frame.line else ''})"
+
+
+def users_line(entered_by: CodeType) -> str:
+    """The innermost line of a user that runs now, inside a call by this code; "" for none."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not entered_by:
+        code, number = frame.f_code, frame.f_lineno
+        shown = FrameSummary(code.co_filename, number, code.co_name, lookup_line=False)
+        if is_users(shown):
+            return _shown(shown)
+        frame = frame.f_back
+    return ""
+
+
+def is_users(frame: FrameSummary) -> bool:
+    """Whether a line is neither of a library nor of generated code."""
+    return not frame.filename.startswith((*LIBRARIES, "<"))

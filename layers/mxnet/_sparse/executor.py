@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from .. import autograd
-from .._run.monitored import Monitored
+from .._run.program import Program, shown_values, values_of_all
 from ..executor import Executor
 from ..ndarray import NDArray
 from . import by_arrays
@@ -41,13 +43,14 @@ class SparseExecutor(Executor):
     def _compute_monitored(self, arrays: list[NDArray]) -> list[NDArray]:
         """Compute the outputs of all nodes; show them, and return those of the graph."""
         callback, everything = self._monitor
-        if self._monitored is None:
-            self._monitored = Monitored(self._program, self._optimized.get_internals()._entries)
-        program = self._monitored.program
-        found = self._monitored.compute(lambda x: by_arrays.compute(program, x, self._ctx), arrays)
-        for _, name, entry in self._monitored.shown(everything):
+        if self._of_all is None:
+            self._of_all = Program(self._optimized.get_internals()._entries)
+        of_all = self._of_all
+        run = partial(by_arrays.compute, of_all, context=self._ctx)
+        found = values_of_all(self._program, of_all, run, arrays)
+        for _, name, entry in shown_values(of_all, everything):
             callback(name.encode(), found[entry].detach())
-        sources = {entry for node in program.nodes for entry in node.inputs}
+        sources = {entry for node in of_all.nodes for entry in node.inputs}
         tensors = {entry: found[entry]._autograd_tensor for entry in sources}
         self._node_inputs = {entry: x for entry, x in tensors.items() if x.requires_grad}
         return [found[entry] for entry in self._optimized._entries]

@@ -14,10 +14,9 @@ from .. import autograd, symbol
 from .._dtype import to_numpy, to_torch
 from .._files.opening import write_files
 from .._op.call import as_output
-from .._run.compiled import Compiled
-from .._run.monitored import Monitored
-from .._run.program import Program
-from .._run.recorded import Recorded
+from .._run.compiled import compiled
+from .._run.program import Program, shown_values, values_of_all
+from .._run.recorded import recorded
 from .._sparse import by_arrays
 from .._sparse.rows import is_sparse
 from ..context import Context
@@ -67,7 +66,7 @@ class Graph:
         flat, self._format = _flatten(outputs, "output")
         self.symbol = Group(flat)
         self.program = self.run = Program(with_parts(self.symbol._entries))
-        self._monitored: Monitored | None = None
+        self._of_all: Program | None = None
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
         self.sources: list[int | Parameter] = []
         for node in self.program.variables:
@@ -98,13 +97,13 @@ class Graph:
         self, context: Context, args: list[NDArray], callback: Callable, everything: bool
     ) -> Any:
         """The outputs; ``callback(name, operator, array)`` is called for those of all nodes."""
-        if self._monitored is None:
-            self._monitored = Monitored(self.program, self.symbol.get_internals()._entries)
-        monitored, states = self._monitored, self.program.states
+        if self._of_all is None:
+            self._of_all = Program(self.symbol.get_internals()._entries)
+        of_all, states = self._of_all, self.program.states
         arrays = self.arrays(context, args)
         tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
-        found = monitored.compute(lambda x: monitored.program(x, context), tensors)
-        for node, name, entry in monitored.shown(everything):
+        found = values_of_all(self.program, of_all, lambda x: of_all(x, context), tensors)
+        for node, name, entry in shown_values(of_all, everything):
             if node.op is not None:
                 shown = NDArray(found[entry].detach(), context)
                 callback(name.encode(), node.op.name.encode(), shown)
@@ -136,10 +135,10 @@ class Graph:
         """Run it compiled from now on, or recorded if `is_static`; else as it is."""
         self.run = self.program
         if backend:
-            self.run = Compiled(self.program, backend, self.what, **options)
+            self.run = compiled(self.program, backend, self.what, **options)
         elif is_static:
             fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
-            self.run = Recorded(self.program, self.what, fixed)
+            self.run = recorded(self.program, self.what, fixed)
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

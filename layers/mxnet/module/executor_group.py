@@ -9,7 +9,7 @@ from operator import eq
 import torch
 
 from .. import ndarray
-from .._run import placed
+from .._run import executors
 from .._sparse.stypes import storage_types
 from ..base import ArgumentError, ShapeError
 from ..context import Context, cpu
@@ -181,8 +181,8 @@ class DataParallelExecutorGroup:
             )
         arg_types, _, aux_types = self.symbol._types(torch.float32, (), types)
         ctx = self.contexts[index]
-        contexts = placed.contexts(self.symbol._entries, self.group2ctxs[index], ctx)
-        places = placed.of_variables(contexts)
+        contexts = executors.contexts(self.symbol._entries, self.group2ctxs[index], ctx)
+        places = executors.contexts_of_variables(contexts)
         stypes, of_gradients = storage_types(self.symbol._entries)
 
         def new(name: str, shape: tuple[int, ...], dtype, stypes: dict[str, str]) -> NDArray:
@@ -237,7 +237,7 @@ class DataParallelExecutorGroup:
             contexts,
         )
         if same_symbol:
-            executor._monitor, executor._monitored = shared._monitor, shared._monitored
+            executor._monitor, executor._of_all = shared._monitor, shared._of_all
         return executor
 
     # Arrays

@@ -254,7 +254,7 @@ def test_optimize_for_compiles(net, x):
         net.optimize_for(x, backend="TensorRT")
     net.optimize_for(x, backend="eager", static_alloc=True)
     (graph,) = net._graphs.values()
-    assert graph.run is not graph.program and len(graph.run._runs) == 1
+    assert graph.run is not graph.program and len(graph.run.runs) == 1
     same(net(x), expected)
 
 

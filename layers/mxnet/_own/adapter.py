@@ -15,8 +15,8 @@ from ..._errors import describe_value
 from .. import _dtype, _kernels
 from .._run.kinds import warn
 from .._sparse.call import warn_of_dense_copies
-from .._table import precision
-from ..autograd import is_inside_operator, state
+from .._state import State, this_thread
+from ..autograd import is_inside_operator
 from ..base import DTypeError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import LENT
@@ -72,10 +72,10 @@ class Adapter:
 
     def _call_arrays(self, inputs: Sequence[NDArray | None], attributes: dict[str, Any]):
         tensors = [None if a is None else a._tensor for a in inputs]
-        if precision.in_force is not None and not is_inside_operator():
-            with torch.set_grad_enabled(state.recording):
+        if State.precision is not None and not is_inside_operator():
+            with torch.set_grad_enabled(this_thread.state.recording):
                 given = {"op_type": self.operator}
-                tensors = precision.in_force.cast(CUSTOM, tensors, given)
+                tensors = State.precision.cast(CUSTOM, tensors, given)
         if self._has_states:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
@@ -87,7 +87,7 @@ class Adapter:
             result = NDArray(results[0], context, LENT)
         else:
             result = [NDArray(t, context, LENT) for t in results]
-        if state.recording:
+        if this_thread.state.recording:
             note_origin(result, self, attributes, inputs)
         return result
 
@@ -144,8 +144,10 @@ class Adapter:
 
     def _formula(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
         if torch.compiler.is_compiling():  # inside another operator
-            return OperatorCall(self.operator, context, state.training, attributes).as_traced()
-        training, latest = state.training, self._latest
+            return OperatorCall(
+                self.operator, context, this_thread.state.training, attributes
+            ).as_traced()
+        training, latest = this_thread.state.training, self._latest
         if not attributes and latest is not None:
             if latest.context is context and latest.training is training:
                 return latest

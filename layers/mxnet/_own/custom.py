@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import autograd
+from .._state import this_thread
 from ..base import ArgumentError
 from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray
@@ -56,7 +56,7 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     else:
         outputs = _on_dense(definition, arrays, context)
     result = outputs if len(outputs) > 1 else outputs[0]
-    if autograd.state.recording:
+    if this_thread.state.recording:
         note_origin(result, CUSTOM, {"op_type": op_type, **dict(attributes)}, arrays)
     return result if out is None else give(result, out)
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .. import _dtype, operator
-from ..autograd import state
+from .._state import this_thread
 from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
@@ -272,7 +272,7 @@ class PropCall(CustomCall):
         self.name, self.what = definition.name, definition.what
         self.context = signature.context
         self.inputs, self.outputs = definition.arguments, definition.outputs
-        self.training, self.pure = state.training, definition.pure
+        self.training, self.pure = this_thread.state.training, definition.pure
         self.operator = None if operators is None else operators.get(signature.key)
         if self.operator is None:
             self.operator = definition.create(signature)

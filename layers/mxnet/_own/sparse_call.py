@@ -9,7 +9,8 @@ import torch
 from .._sparse.array import BaseSparseNDArray, cast, wrap, wrap_gradient, zeros_of
 from .._sparse.call import tensor_with_sparse_gradient
 from .._sparse.stored import RowSparse
-from ..autograd import saved_tensors, state
+from .._state import this_thread
+from ..autograd import saved_tensors
 from ..ndarray.ndarray import NDArray
 from . import call as own_call
 from .call import as_output, take_tensor
@@ -33,8 +34,9 @@ def call(
     signature = signature_of(definition, shapes, dtypes, context)
     stypes = definition.storage_types([a.stype for a in arrays])
     operation = StoredCall(signature, states, stypes)
-    if state.recorder is not None and not operation.pure:
-        state.recorder.refuse_impure(operation.what, "")
+    state = this_thread.state
+    if state.on_impure is not None and not operation.pure:
+        state.on_impure(operation.what, "")
     if not (state.recording and any(a._requires_grad() for a in arrays)):
         outputs = operation.forward([_as_stored(a.detach(), s) for a, s in zip(arrays, stypes[0])])
         return [_result(y, None, context) for y in outputs]

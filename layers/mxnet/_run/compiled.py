@@ -10,7 +10,8 @@ import torch
 
 from .._draws import draws_restored, generator_states
 from .._own.node import CUSTOM, prepared
-from ..autograd import inside, state
+from .._state import this_thread
+from ..autograd import inside
 from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
@@ -87,7 +88,7 @@ class Compiled(Specialized):
         before, generators = _copies(changed), generator_states(context)
         inputs: dict[Node, list[Tensor]] = {}
         program = self.program.bound({n: _watched(n, inputs) for n in custom})
-        results = self.program.run(program, tensors, context, state.recording)
+        results = self.program.run(program, tensors, context, this_thread.state.recording)
         try:
             functions, outside = self._functions(inputs, context)
             run = self._compile(kind, functions, context)
@@ -132,7 +133,11 @@ class Compiled(Specialized):
 
     def _compile(self, kind: Kind, functions: dict[Node, Callable], context: Context) -> Run:
         """What runs the compiled graph, with these functions for custom operators."""
-        whole, recording, training = self._is_whole(functions), state.recording, state.training
+        whole, recording, training = (
+            self._is_whole(functions),
+            this_thread.state.recording,
+            this_thread.state.training,
+        )
         apart = [n for n in self.program.nodes if n not in functions and not n.op.traceable]
         functions = functions | {n: as_it_is(n, recording) for n in apart}
 

@@ -9,7 +9,7 @@ import torch
 
 from .._own.call import CustomCall, forward_of
 from .._own.node import CUSTOM, prepared
-from ..autograd import state
+from .._state import this_thread
 from ..base import MXNetError, UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
@@ -33,13 +33,13 @@ class as_torch:
         self._training = training
 
     def __enter__(self) -> None:
-        self._before = state.recording, state.training
+        self._before = this_thread.state.recording, this_thread.state.training
         forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
-        state.recording = torch.is_grad_enabled() or forward_mode
-        state.training = self._training
+        this_thread.state.recording = torch.is_grad_enabled() or forward_mode
+        this_thread.state.training = self._training
 
     def __exit__(self, *_) -> None:
-        state.recording, state.training = self._before
+        this_thread.state.recording, this_thread.state.training = self._before
 
 
 class _Custom:
@@ -80,7 +80,7 @@ class _Custom:
 
     def _walked(self, tensors: tuple, context: Context) -> Any:
         """The outputs where tensors have no values and the code runs as it is."""
-        before, state.training = state.training, self.training
+        before, this_thread.state.training = this_thread.state.training, self.training
         try:
             self._refuse(prepared(list(tensors), self.node.attributes, context)[0])
             return self.node.op.run(*tensors, context=context, **self.node.attributes)
@@ -88,7 +88,7 @@ class _Custom:
             if "numpy()" not in str(error):
                 raise
         finally:
-            state.training = before
+            this_thread.state.training = before
         raise MXNetError(
             f"{self.what}: what NumPy computes cannot be traced in this way\n"
             "  expected torch.export.export(..., strict=True)"
@@ -99,12 +99,12 @@ class _Custom:
         context = Context(device_type, device_id)
         key = specs, context
         if key not in self.made:
-            before, state.training = state.training, self.training
+            before, this_thread.state.training = this_thread.state.training, self.training
             try:
                 tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in specs]
                 operation, places = prepared(tensors, self.node.attributes, context)
             finally:
-                state.training = before
+                this_thread.state.training = before
             self._refuse(operation)
             self.made[key] = f"call{len(self.made)}"
             setattr(

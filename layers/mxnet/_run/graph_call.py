@@ -10,6 +10,7 @@ import torch
 from .. import autograd
 from .._draws import draws_restored, generator_states
 from .._own.call import refuse_second
+from .._state import this_thread
 from ..base import RecordingError
 from ..context import Context
 from .program import Program
@@ -36,7 +37,7 @@ class GraphCall:
 
     def __init__(self, program: Program, what: str, context: Context):
         self.program, self.what, self.context = program, what, context
-        self.training = autograd.state.training
+        self.training = this_thread.state.training
 
     def forward(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
         """The outputs, and what `backward` needs."""

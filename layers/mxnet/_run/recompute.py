@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager
 import torch
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
-from ..autograd import record, state
+from .._state import this_thread
+from ..autograd import record
 from ..context import current_context
 
 Tensor = torch.Tensor
@@ -47,7 +48,7 @@ class _Again:
     """``with again:``, as often as backward needs it: things are as they were in forward."""
 
     def __init__(self, states: Sequence[Tensor]):
-        self._training, self._context = state.training, current_context()
+        self._training, self._context = this_thread.state.training, current_context()
         self._states, self._before = states, _noted(states)
         self._entered: list[ExitStack] = []
 
@@ -79,8 +80,8 @@ def _restore(noted: list[tuple[Tensor, Tensor, int]]) -> None:
 @contextmanager
 def _plain_graphs() -> Iterator[None]:
     """``with _plain_graphs():`` graphs run as they are: both times they have to save the same."""
-    before, state.plain = state.plain, True
+    before, this_thread.state.plain = this_thread.state.plain, True
     try:
         yield
     finally:
-        state.plain = before
+        this_thread.state.plain = before

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from .. import autograd
 from .._draws import draws_restored, generator_states
 from .._own.node import CUSTOM
+from .._state import this_thread
 from .._tensor import PYTORCH_ERRORS
 from ..base import explained
 from ..context import Context
@@ -77,7 +77,7 @@ class Recorded(Specialized):
 
     def plain(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """The outputs, not recorded; on a CPU its convolutions are laid out."""
-        recording = autograd.state.recording
+        recording = this_thread.state.recording
         return self.program.run(self.function_on(context), tensors, context, recording)
 
     def function_on(self, context: Context) -> Callable:
@@ -105,7 +105,7 @@ class FirstCall(GraphCall):
         self._is_done = False  # with what the first backward is for
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        if autograd.state.recording and any(t.requires_grad for t in tensors):
+        if this_thread.state.recording and any(t.requires_grad for t in tensors):
             return autograd_call(self, tensors)
         return self._run(tensors, False)
 

@@ -14,10 +14,14 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+)
 
+from .._state import this_thread
 from .._table.stripes import with_best_stripes
-from ..autograd import state
 from .reasons import users_line
 
 aten = torch.ops.aten
@@ -79,7 +83,10 @@ class Recorder(TorchDispatchMode):
         self._outside: set[int] = set()
 
     def __enter__(self) -> Recorder:
-        self._before, state.recorder = state.recorder, self
+        state = this_thread.state
+        self._before = state.plain, state.on_rebinding, state.on_impure
+        state.plain = True  # the recorder would not see what a graph runs in another way
+        state.on_rebinding, state.on_impure = self.note_rebinding, self.refuse_impure
         self._entered_by = sys._getframe(1).f_code
         self._escapes.__enter__()
         return super().__enter__()
@@ -87,7 +94,8 @@ class Recorder(TorchDispatchMode):
     def __exit__(self, *error) -> None:
         super().__exit__(*error)
         self._escapes.__exit__(*error)
-        state.recorder = self._before
+        state = this_thread.state
+        state.plain, state.on_rebinding, state.on_impure = self._before
 
     @property
     def reason(self) -> str:
@@ -236,6 +244,12 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, (tuple, list)):
             return f"[{', '.join([self._text(v, used) for v in value])}]"
         return self._constant(value)
+
+
+def current_recorder() -> Recorder | None:
+    """Return the recorder in force in this thread."""
+    mode = _get_current_dispatch_mode()
+    return mode if isinstance(mode, Recorder) else None
 
 
 class _Escapes(TorchFunctionMode):

@@ -10,9 +10,10 @@ from typing import Any
 
 import torch
 
-from .._table import precision, registry
+from .._state import State, this_thread
+from .._table import registry
 from .._tensor import PYTORCH_ERRORS, copy_if_aliased, describe
-from ..autograd import _set_grad_enabled, is_inside_operator, state
+from ..autograd import _set_grad_enabled, is_inside_operator
 from ..base import (
     ArgumentError,
     MXNetError,
@@ -164,7 +165,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
 def _supply(name: str, context: Context) -> Any:
     """The value of an argument that the caller fills in; see `registry.SUPPLIED`."""
     if name == "training":
-        return state.training
+        return this_thread.state.training
     return context.device if name == "device" else context
 
 
@@ -277,8 +278,8 @@ def evaluate(
     Exception
         As `compute`.
     """
-    recording = state.recording
-    is_plain = precision.in_force is None and registry.wrap is None and not operator.view
+    recording = this_thread.state.recording
+    is_plain = State.precision is None and State.profile is None and not operator.view
     if recording or not is_plain or is_grad_enabled():
         result = compute(operator, tensors, attributes, context)
         if recording:
@@ -301,15 +302,15 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     Exception
         What the operator raises, with its name; PyTorch's own errors as those of this package.
     """
-    recording = state.recording
+    recording = this_thread.state.recording
     mode_differs = is_grad_enabled() is not recording
     try:
         if mode_differs:
             _set_grad_enabled(recording)
-        if precision.in_force is not None and not is_inside_operator():
-            tensors, attributes = precision.in_force.prepare(operator, tensors, attributes)
-        wrap = registry.wrap
-        run = operator.run if wrap is None else wrap("operator", operator.name, operator.run)
+        if State.precision is not None and not is_inside_operator():
+            tensors, attributes = State.precision.prepare(operator, tensors, attributes)
+        profile = State.profile
+        run = operator.run if profile is None else profile("operator", operator.name, operator.run)
         y = run(*tensors, **attributes)
         if operator.view:
             is_one = isinstance(y, Tensor)

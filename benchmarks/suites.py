@@ -27,7 +27,10 @@ def workers(count: int) -> str:
 
 OPERATORS_OF_ND = (
     "exp",
+    "relu",
     "add",
+    "greater",
+    "reshape",
     "sum(axis)",
     "dot",
     "FullyConnected",

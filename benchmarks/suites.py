@@ -26,15 +26,9 @@ def workers(count: int) -> str:
 
 
 OPERATORS_OF_ND = (
-    "exp",
-    "add",
-    "sum(axis)",
-    "dot",
-    "FullyConnected",
-    "slice",
-    "asnumpy",
-    "array",
-)
+    "exp", "relu", "add", "greater", "reshape", "sum(axis)", "dot", "FullyConnected", "slice",
+    "asnumpy", "array",
+)  # fmt: skip
 
 CALLS = Suite(
     "calls",

@@ -181,6 +181,15 @@ def nothing_runs_what_it_reads(source):
                 yield node.value.lineno, "allow_pickle"
 
 
+@rule("layers")
+def the_state_of_a_thread_is_one_object(source):
+    if inside(source.module, "layers.mxnet") and source.module != "layers.mxnet._state":
+        for node in source.nodes:
+            if isinstance(node, ast.Name | ast.Attribute):
+                if source.name(node) in ("threading.local", "contextvars.ContextVar"):
+                    yield node.lineno, f"{source.name(node)}: add a field to layers.mxnet._state"
+
+
 @rule("layers", "train", "tests", "benchmarks")
 def a_module_is_named_for_what_it_does(source):
     mirrored = any(inside(source.module, mirror) for mirror in MIRRORS)
@@ -359,6 +368,12 @@ BAD = [
     (nothing_runs_what_it_reads, "layers/a.py", "from pickle import loads as r; r(b'')"),
     (nothing_runs_what_it_reads, "layers/mxnet/_a.py", "import torch; torch.load('f')"),
     (nothing_runs_what_it_reads, "train/a.py", "np.load('f', allow_pickle=True)"),
+    (the_state_of_a_thread_is_one_object, "layers/mxnet/_a.py", "import threading as t; t.local"),
+    (
+        the_state_of_a_thread_is_one_object,
+        "layers/mxnet/_a.py",
+        "from threading import local as l; l",
+    ),
     (a_module_is_named_for_what_it_does, "layers/utils.py", ""),
     (a_module_is_named_for_what_it_does, "layers/mxnet/_impl/a.py", ""),
     (a_module_is_named_for_what_it_does, "tests/helpers.py", ""),
@@ -396,6 +411,11 @@ GOOD = [
     (only_the_engine_knows_that_there_are_two, "layers/engine.py", "engine == 'torch'"),
     (only_the_engine_knows_that_there_are_two, "layers/dense.py", "from .engine import mx"),
     (nothing_runs_what_it_reads, "layers/a.py", "net.eval(); np.load('f', allow_pickle=False)"),
+    (
+        the_state_of_a_thread_is_one_object,
+        "layers/mxnet/_state.py",
+        "import threading as t; t.local",
+    ),
     (a_module_is_named_for_what_it_does, "layers/mxnet/gluon/utils.py", ""),
     (public_modules_of_layers_mxnet_are_mxnets, "layers/mxnet/gluon/nn/basic_layers.py", ""),
     (public_modules_of_layers_mxnet_are_mxnets, "layers/mxnet/__init__.py", ""),

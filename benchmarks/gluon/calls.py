@@ -17,7 +17,10 @@ def build(variant: str, device: str, operator: str, size: int) -> Entry:
     b = x[0].copy()
     step = {
         "exp": lambda: nd.exp(x),
+        "relu": lambda: nd.relu(x),
         "add": lambda: x + x,
+        "greater": lambda: x > 0.5,
+        "reshape": lambda: x.reshape((-1,)),
         "sum(axis)": lambda: nd.sum(x, axis=1),
         "dot": lambda: nd.dot(x, x),
         "FullyConnected": lambda: nd.FullyConnected(x, x, b, num_hidden=size),

@@ -16,7 +16,10 @@ def build(variant: str, device: str, operator: str, size: int) -> Entry:
     b = x[0].clone()
     step = {
         "exp": lambda: torch.exp(x),
+        "relu": lambda: torch.relu(x),
         "add": lambda: x + x,
+        "greater": lambda: (x > 0.5).to(x.dtype),  # in the dtype of x, as in nd
+        "reshape": lambda: x.reshape(-1),
         "sum(axis)": lambda: torch.sum(x, 1),
         "dot": lambda: torch.mm(x, x),
         "FullyConnected": lambda: F.linear(x, x, b),

@@ -5,25 +5,18 @@ Outside np_shape semantics a size 0 and the shape () mean unknown; inside, the s
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
+from ._state import State, this_thread
 from .base import ArgumentError, ShapeError
 
 OFF, ON, ON_IN_ALL_THREADS = 0, 1, 2
 
 
-class _Switch(threading.local):
-    on = False  # in this thread
-
-
-_switch = _Switch()
-_everywhere = False
-
-
 def is_on() -> bool:
     """Whether they are in force in this thread."""
-    return _switch.on or _everywhere
+    state = this_thread.state
+    return state.np_shape or state.np_shape_everywhere
 
 
 def switch(active: int) -> bool:
@@ -39,21 +32,21 @@ def switch(active: int) -> bool:
     ArgumentError
         `active` is none of the three.
     """
-    global _everywhere
     if active not in (OFF, ON, ON_IN_ALL_THREADS):
         raise ArgumentError(
             f"set_np_shape: active is {active!r}\n  expected True or False, or 2 for all threads"
         )
     before = is_on()
-    _switch.on = bool(active)
+    this_thread.state.np_shape = bool(active)
     if active != ON:
-        _everywhere = active == ON_IN_ALL_THREADS
+        State.np_shape_everywhere = active == ON_IN_ALL_THREADS
     return before
 
 
 def expected_of_files() -> bool | None:
     """Whether files have to be of these semantics; None where all threads have them."""
-    return None if _everywhere else _switch.on
+    state = this_thread.state
+    return None if state.np_shape_everywhere else state.np_shape
 
 
 def unknown_size() -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from . import _dtype, autograd
+from ._state import this_thread
 from .base import ArgumentError, MXNetError
 
 # Errors that PyTorch's own functions raise, exactly of these types; others are of users' code.
@@ -18,7 +19,7 @@ PYTORCH_ERRORS = RuntimeError, IndexError, NotImplementedError, torch.linalg.Lin
 
 def call_recorded(function: Callable, *args) -> Any:
     """Call a function of tensors; PyTorch remembers it for `backward` if recording is on."""
-    recording = autograd.state.recording
+    recording = this_thread.state.recording
     if torch.is_grad_enabled() is recording:
         return function(*args)
     autograd._set_grad_enabled(recording)

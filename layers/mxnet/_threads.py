@@ -26,6 +26,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ._state import this_thread
+
 # libgomp's own default is 300,000. PyTorch's small training steps take as long with 10,000, but up
 # to 1.1 times as long with 3,000 and 1.3 times with 1,000, as the threads sleep between operators.
 SPIN_COUNT = "10000"
@@ -124,27 +126,19 @@ def use_one_thread() -> None:
     _number_of_threads.set_to_one_here()
 
 
-class _Running(threading.local):
-    """The custom operator that runs in this thread."""
-
-    elements: int | None = None  # that NumPy has got from it; None while no custom operator runs
-
-
-running = _Running()
-
-
-def end_of_operator() -> None:
-    """A custom operator ends that has given arrays to NumPy."""
-    if _is_small(running.elements):
+def end_of_operator(elements: int) -> None:
+    """End a custom operator that has given so many elements to NumPy."""
+    if _is_small(elements):
         _openblas.release()
 
 
 def give_to_numpy(elements: int) -> None:
     """An array with so many elements goes to NumPy."""
-    before = running.elements
+    state = this_thread.state
+    before = state.elements_in_numpy
     if before is None:
         return
-    running.elements = after = before + elements
+    state.elements_in_numpy = after = before + elements
     if _is_small(after) and not _is_small(before):
         _openblas.limit()
     elif _is_small(before) and not _is_small(after):

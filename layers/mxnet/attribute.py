@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._stack import ThreadStack, scope_type
+from ._state import ThreadStack, scope_type
 
 __all__ = ["AttrScope"]
 
@@ -52,4 +52,4 @@ class AttrScope(metaclass=scope_type("current", "_current")):
         AttrScope._current.pop()
 
 
-AttrScope._current = ThreadStack(AttrScope)
+AttrScope._current = ThreadStack("attribute_scopes", AttrScope)

@@ -19,9 +19,9 @@ from weakref import ref
 import numpy as np
 import torch
 
-from ._threads import end_of_operator, running
+from ._state import this_thread
+from ._threads import end_of_operator
 from .base import ArgumentError, MXNetError, RecordingError, describe_value
-from .context import _stack
 
 if TYPE_CHECKING:
     from ._op.function import Function as Function  # the package puts it here
@@ -48,39 +48,24 @@ _is_grad_enabled = torch.is_grad_enabled
 _current_graph_task_id = torch._C._current_graph_task_id
 
 
-class _State(threading.local):
-    def __init__(self):
-        self.recording = False
-        self.training = False
-        self.differentiating = False  # inside a gradient that is itself to be differentiated
-        self.recorder = None  # of the calls of PyTorch
-        self.plain = False  # graphs run as they are, neither recorded nor compiled
-        # Of each scope whose `with` statement has not ended, from the outermost: a weak reference,
-        # and the switches as they were before it.
-        self.entered = []
-
-
-state = _State()
-
-
 class _Scope:
     """Sets one or both switches inside a `with` statement, and sets them back at its end.
 
     Ctrl-C may be raised where `__exit__` has begun and has done nothing. Then Python frees the
-    scope, and the weak reference to it in `state.entered` sets the switches back.
+    scope, and the weak reference to it in `State.entered` sets the switches back.
     """
 
     def __init__(self, recording: bool | None, training: bool | None):
         self._recording, self._training = recording, training
 
     def __enter__(self) -> None:
-        here = state.__dict__  # looked up once: each attribute of `state` takes 30 ns
-        before = here["recording"], here["training"]
+        state = this_thread.state
+        before = state.recording, state.training
         recording = before[0] if self._recording is None else self._recording
         training = before[1] if self._training is None else self._training
-        here["entered"].append((ref(self, _set_back), before))
+        state.entered.append((ref(self, _set_back), before))
         # Python raises Ctrl-C at calls. None follows: the switches are set last.
-        here["recording"], here["training"] = recording, training
+        state.recording, state.training = recording, training
 
     def __exit__(self, *_) -> None:
         _set_back(self)
@@ -92,41 +77,43 @@ def _set_back(scope: _Scope | ref) -> None:
     That ends the scopes inside it too, and those around it that Python has freed without a call of
     their `__exit__`.
     """
-    here = state.__dict__
-    entered = here["entered"]
+    state = this_thread.state
+    entered = state.entered
     if len(entered) == 1 and entered[0][0]() is scope:  # nearly always
-        here["recording"], here["training"] = entered[0][1]
+        state.recording, state.training = entered[0][1]
         entered.clear()
         return
-    scopes = [reference() for reference, _ in state.entered]  # None for one that is freed
+    scopes = [reference() for reference, _ in entered]  # None for one that is freed
     first = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)
     while first and scopes[first - 1] is None:
         first -= 1
     if first < len(scopes):
-        state.recording, state.training = state.entered[first][1]
-        del state.entered[first:]
+        state.recording, state.training = entered[first][1]
+        del entered[first:]
 
 
 def set_recording(is_recording: bool) -> bool:
     """Switch recording; returns what it was."""
+    state = this_thread.state
     before, state.recording = state.recording, bool(is_recording)
     return before
 
 
 def set_training(train_mode: bool) -> bool:
     """Switch training; returns what it was."""
+    state = this_thread.state
     before, state.training = state.training, bool(train_mode)
     return before
 
 
 def is_recording() -> bool:
     """Whether what is computed now is remembered for `backward`."""
-    return state.recording
+    return this_thread.state.recording
 
 
 def is_training() -> bool:
     """Whether Dropout drops and BatchNorm learns its statistics now."""
-    return state.training
+    return this_thread.state.training
 
 
 def record(train_mode: bool = True) -> _Scope:
@@ -155,32 +142,43 @@ def enter_operator(context, training: bool, differentiable: bool = False) -> tup
     It runs on the context of its inputs, and is not recorded unless it is a gradient that is itself
     to be differentiated.
     """
-    here = state.__dict__
-    enabled = _is_grad_enabled()
-    before = here["recording"], here["training"], here["differentiating"], running.elements, enabled
-    here["recording"] = here["differentiating"] = differentiable
-    here["training"] = training
+    state, enabled = this_thread.state, _is_grad_enabled()
+    before = (
+        state.recording,
+        state.training,
+        state.differentiating,
+        state.elements_in_numpy,
+        enabled,
+    )
+    state.recording = state.differentiating = differentiable
+    state.training = training
     if enabled is not differentiable:
         _set_grad_enabled(differentiable)
-    _stack.items.append(context)
-    running.elements = 0
+    state.contexts.append(context)
+    state.elements_in_numpy = 0
     return before
 
 
 def leave_operator(before: tuple) -> None:
     """The code of the operator has ended."""
-    here = state.__dict__
-    if running.elements:
-        end_of_operator()
-    here["recording"], here["training"], here["differentiating"], running.elements, enabled = before
+    state = this_thread.state
+    if state.elements_in_numpy:
+        end_of_operator(state.elements_in_numpy)
+    (
+        state.recording,
+        state.training,
+        state.differentiating,
+        state.elements_in_numpy,
+        enabled,
+    ) = before
     if enabled is not _is_grad_enabled():
         _set_grad_enabled(enabled)
-    _stack.items.pop()
+    state.contexts.pop()
 
 
 def is_inside_operator() -> bool:
     """Whether the code of a user's operator runs, or a graph with it is traced."""
-    return running.elements is not None or torch.compiler.is_compiling()
+    return this_thread.state.elements_in_numpy is not None or torch.compiler.is_compiling()
 
 
 @contextmanager
@@ -201,7 +199,7 @@ def expect_no_second_derivative(way: str = "asnumpy()") -> None:
     RecordingError
         A gradient is being computed that is itself to be differentiated.
     """
-    if state.differentiating:
+    if this_thread.state.differentiating:
         raise RecordingError(
             f"no second derivative: the gradient is computed from what {way} gives, which "
             "autograd does not record\n"
@@ -321,6 +319,7 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
         Nothing was recorded for a head, or it is used up by an earlier `backward`.
     """
     tensors, gradients = _heads("backward", heads, head_grads)
+    state = this_thread.state
     before, state.training = state.training, train_mode
     try:
         with _alone(tensors):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ._stack import ThreadStack, scope_type
+from ._state import ThreadStack, scope_type, this_thread
 from .base import ContextError
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
@@ -95,19 +95,21 @@ class Context(metaclass=scope_type("default_ctx", "_default_ctx")):
         return Context, (self.device_type, self.device_id)
 
     def __enter__(self) -> Context:
-        _stack.push(self)
+        self._default_ctx.push(self)
         return self
 
     def __exit__(self, *_) -> None:
-        _stack.pop()
+        self._default_ctx.pop()
 
 
-_stack = Context._default_ctx = ThreadStack(lambda: Context("cpu", 0))
+_first = Context("cpu", 0)
+Context._default_ctx = ThreadStack("contexts", lambda: _first)
 
 
 def current_context() -> Context:
     """The context that arrays get when none is named: the innermost ``with``, else ``cpu(0)``."""
-    return _stack.items[-1]
+    contexts = this_thread.state.contexts
+    return contexts[-1] if contexts else _first
 
 
 def cpu(device_id: int = 0) -> Context:

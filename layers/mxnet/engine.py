@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+from ._state import this_thread
 
 __all__ = ["bulk", "set_bulk_size"]
 
 
-class _Sizes(threading.local):
-    bulk = 0
-
-
-_sizes = _Sizes()
-
-
 def set_bulk_size(size: int) -> int:
     """Set the size; return the former one, 0 at first."""
-    former, _sizes.bulk = _sizes.bulk, size
+    state = this_thread.state
+    former, state.bulk_size = state.bulk_size, size
     return former
 
 

@@ -5,7 +5,7 @@ The managers in force form a stack, each thread its own.
 
 from __future__ import annotations
 
-from ._stack import ThreadStack, scope_type
+from ._state import ThreadStack, scope_type
 
 __all__ = ["NameManager", "Prefix"]
 
@@ -53,4 +53,4 @@ class Prefix(NameManager):
         return self._prefix + super().get(name, hint)
 
 
-NameManager._current = ThreadStack(NameManager)
+NameManager._current = ThreadStack("name_managers", NameManager)

@@ -27,7 +27,7 @@ import torch
 
 from ._files.opening import write_files
 from ._old import missing
-from ._table import registry
+from ._state import State
 from .base import ArgumentError, MXNetError, UnsupportedError
 
 __all__ = [
@@ -96,13 +96,13 @@ class _Session:
             profile = torch.profiler.profile(profile_memory=self.settings["profile_memory"])
             profile.start()
         self.running = profile
-        registry.set_wrap(_named)
+        State.profile = _named
 
     def end(self) -> None:
         """Stop it, and take what it has written down."""
         if self.running is None:
             return
-        registry.set_wrap(None)
+        State.profile = None
         running, self.running = self.running, None
         running.stop()
         with tempfile.TemporaryDirectory() as folder:

@@ -614,6 +614,7 @@ def test_an_operator_says_that_it_takes_16_bits(monkeypatch):
 
     from layers import operator
     from layers.engine import nd, sym
+    from layers.mxnet._state import State
     from layers.mxnet._table import precision
 
     dtypes = []
@@ -633,7 +634,7 @@ def test_an_operator_says_that_it_takes_16_bits(monkeypatch):
         low_precision = True
         forward, dx, shapes = plain.forward, plain.dx, plain.shapes
 
-    monkeypatch.setattr(precision, "in_force", precision.Policy(torch.bfloat16, (), (), (), ()))
+    monkeypatch.setattr(State, "precision", precision.Policy(torch.bfloat16, (), (), (), ()))
     for given in plain, low:
         own = operator(given, name=f"test_amp_{given.__name__}")
         for dtype in "float32", "bfloat16":

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from .._state import this_thread
 from ..ndarray.ndarray import NDArray
 
 __all__ = ["Kernel", "are_on", "find", "kernels"]
@@ -42,26 +43,20 @@ NAMES = (
 )
 
 
-class _Switch(threading.local):
-    on = os.environ.get("LAYERS_KERNELS", "1") != "0"
-
-
-_switch = _Switch()
-
-
 def are_on() -> bool:
     """True if kernels compute, in this thread."""
-    return _switch.on
+    return this_thread.state.kernels
 
 
 @contextmanager
 def kernels(on: bool) -> Iterator[None]:
     """``with kernels(False):`` formulas compute, in this thread."""
-    before, _switch.on = _switch.on, on
+    state = this_thread.state
+    before, state.kernels = state.kernels, on
     try:
         yield
     finally:
-        _switch.on = before
+        state.kernels = before
 
 
 class Kernel:

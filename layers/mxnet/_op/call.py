@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from .._differentiable import Call, apply, specs_of
-from .._table import registry
+from .._state import State, this_thread
 from .._tensor import describe
-from ..autograd import _set_grad_enabled, enter_operator, leave_operator, saved_tensors, state
+from ..autograd import _set_grad_enabled, enter_operator, leave_operator, saved_tensors
 from ..base import NotFiniteError, RecordingError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
@@ -104,9 +104,9 @@ class CustomCall(Call):
         if self.traced:  # these are set around the whole graph
             return function(*args, **kwargs)
         again = self.twice and phase == "backward" and is_grad_enabled()
-        if (wrap := registry.wrap) is not None:
+        if (profile := State.profile) is not None:
             name = self.name if phase == "forward" else f"_{phase}_{self.name}"
-            function = wrap("Custom Operator", name, function)
+            function = profile("Custom Operator", name, function)
         before = enter_operator(self.context, self.training, again)
         try:
             return function(*args, **kwargs)
@@ -134,11 +134,12 @@ class CustomCall(Call):
 
 def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
     """Return the outputs, recorded where recording is on and an input needs a gradient."""
-    if state.recorder is not None and not operation.pure:
+    state = this_thread.state
+    if state.on_impure is not None and not operation.pure:
         hint = (
             "" if operation.pure is False else "; `pure = True` in a CustomOpProp says that it is"
         )
-        state.recorder.refuse_impure(operation.what, hint)
+        state.on_impure(operation.what, hint)
     enabled = is_grad_enabled()
     if not (enabled if operation.traced else state.recording):
         return operation.unrecorded(tensors)

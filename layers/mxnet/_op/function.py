@@ -6,7 +6,7 @@ import torch
 
 from ..._errors import wrong_gradient
 from .. import _dtype
-from ..autograd import state
+from .._state import this_thread
 from ..base import ArgumentError, MXNetError, RecordingError, ShapeError, describe_value
 from ..context import current_context
 from ..ndarray._memory import LENT
@@ -77,7 +77,7 @@ class FunctionCall(CustomCall):
         self.what = f"Function {self.name!r}"
         self._are_arrays("input", inputs)
         self.context = inputs[0]._context if inputs else current_context()
-        self.training = state.training
+        self.training = this_thread.state.training
 
     def __call__(self, inputs) -> NDArray | list[NDArray]:
         results = call(self, [a._tensor for a in inputs])

@@ -10,8 +10,8 @@ import torch
 from ..._errors import describe_value
 from .. import _kernels
 from .._sparse.call import warn_of_dense_copies
-from .._table import precision
-from ..autograd import is_inside_operator, state
+from .._state import State, this_thread
+from ..autograd import is_inside_operator
 from ..base import DTypeError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import LENT
@@ -68,9 +68,9 @@ class OperatorOp(UserOp):
 
     def _call_arrays(self, inputs: Sequence[NDArray | None], attributes: dict[str, Any]):
         tensors = [None if a is None else a._tensor for a in inputs]
-        if precision.in_force is not None and not is_inside_operator():
-            with torch.set_grad_enabled(state.recording):
-                tensors = precision.in_force.cast(self, tensors, attributes)
+        if State.precision is not None and not is_inside_operator():
+            with torch.set_grad_enabled(this_thread.state.recording):
+                tensors = State.precision.cast(self, tensors, attributes)
         if self._has_states:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
@@ -82,7 +82,7 @@ class OperatorOp(UserOp):
             result = NDArray(results[0], context, LENT)
         else:
             result = [NDArray(t, context, LENT) for t in results]
-        if state.recording:
+        if this_thread.state.recording:
             if not self._is_plain:
                 inputs, attributes = self.as_node(inputs, attributes)
             note_origin(result, self, attributes, inputs)
@@ -99,9 +99,9 @@ class OperatorOp(UserOp):
         return formula.by_kernel(kernel) if kernel.fits(*tensors, **formula.attributes) else formula
 
     def _formula(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
+        training, latest = this_thread.state.training, self._latest
         if torch.compiler.is_compiling():  # inside another operator
-            return OperatorCall(self.operator, context, state.training, attributes).as_traced()
-        training, latest = state.training, self._latest
+            return OperatorCall(self.operator, context, training, attributes).as_traced()
         if not attributes and latest is not None:
             if latest.context is context and latest.training is training:
                 return latest

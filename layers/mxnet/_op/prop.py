@@ -13,7 +13,7 @@ import torch
 
 from .. import _dtype, operator
 from .._sparse.call import warn_of_dense_copies
-from ..autograd import state
+from .._state import this_thread
 from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
@@ -118,7 +118,7 @@ class PropOp(UserOp):
     def call_arrays(self, arrays, attributes, context):
         call_them = self._call_stored if self.stores else self._call_dense
         outputs = call_them(arrays, context)
-        if state.recording:
+        if this_thread.state.recording:
             note_origin(outputs if len(outputs) > 1 else outputs[0], self, {}, arrays)
         return outputs
 
@@ -357,7 +357,7 @@ class PropCall(CustomCall):
         self.name, self.what = op.op_type, op.what
         self.context = signature.context
         self.inputs, self.outputs = op.arguments, op.outputs
-        self.training, self.pure = state.training, op.pure
+        self.training, self.pure = this_thread.state.training, op.pure
         self.operator = None if made is None else made.get(signature.key)
         if self.operator is None:
             self.operator = op.create(signature)

@@ -10,7 +10,8 @@ from .._differentiable import apply
 from .._sparse.array import BaseSparseNDArray, cast, wrap, wrap_gradient, zeros_of
 from .._sparse.call import tensor_with_sparse_gradient
 from .._sparse.stored import RowSparse
-from ..autograd import saved_tensors, state
+from .._state import this_thread
+from ..autograd import saved_tensors
 from ..ndarray.ndarray import NDArray
 from . import call as own_call
 from .call import as_output, refuse_second, take_tensor
@@ -30,8 +31,9 @@ def call(op: PropOp, arrays: Sequence[NDArray], states: list[NDArray], context) 
     shapes = tuple(a.shape for a in (*arrays, *states))
     dtypes = tuple(a._autograd_tensor.dtype for a in (*arrays, *states))
     operation = StoredCall(op, signature_of(op, shapes, dtypes, context), states, arrays)
-    if state.recorder is not None and not operation.pure:
-        state.recorder.refuse_impure(operation.what, "")
+    state = this_thread.state
+    if state.on_impure is not None and not operation.pure:
+        state.on_impure(operation.what, "")
     if not (state.recording and any(a._requires_grad() for a in arrays)):
         return [_result(y, None, context) for y in operation.compute()]
     with torch.enable_grad():

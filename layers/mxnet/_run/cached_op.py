@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import autograd
+from .._state import this_thread
 from ..base import ArgumentError
 from ..context import current_context
 from ..ndarray import NDArray
@@ -58,7 +58,7 @@ class CachedOp:
         context = args[0].context if args else default_ctx or current_context()
         tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(args)]
         results = [NDArray(y, context) for y in self.program(tensors, context)]
-        if autograd.state.recording:
+        if this_thread.state.recording:
             note_origin(results, self, {}, args)
         shown = results if len(results) > 1 else results[0]
         return shown if out is None else give(shown, out)

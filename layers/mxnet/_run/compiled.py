@@ -10,7 +10,8 @@ from threading import RLock
 import torch
 
 from .._draws import draws_restored, generator_states
-from ..autograd import inside, state
+from .._state import this_thread
+from ..autograd import inside
 from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
@@ -93,7 +94,7 @@ def _run_and_compile(
     before, generators = _copies(changed), generator_states(context)
     inputs: dict[Node, list[Tensor]] = {}
     watched = program.bound({n: _watched(n, inputs) for n in custom})
-    results = program.run(watched, tensors, context, state.recording)
+    results = program.run(watched, tensors, context, this_thread.state.recording)
     try:
         functions, outside = _functions(inputs, context)
         run = _runner(compile, kinds, functions, context)
@@ -159,7 +160,8 @@ def _runner(
     compile: Callable, kinds: Kinds, functions: dict[Node, Callable], context: Context
 ) -> Run:
     """Return what runs the compiled graph, with these functions for custom operators."""
-    program, recording, training = kinds.program, state.recording, state.training
+    program, state = kinds.program, this_thread.state
+    recording, training = state.recording, state.training
     whole = _is_whole(program, functions)
     apart = [n for n in program.nodes if n not in functions and not n.op.traceable]
     functions = functions | {n: as_it_is(n, recording) for n in apart}

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .._op.call import CustomCall
-from ..autograd import state
+from .._state import this_thread
 from ..base import MXNetError, UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
@@ -29,6 +29,7 @@ def for_tracers(program: Program, training: bool) -> Callable:
 @contextmanager
 def as_torch(training: bool) -> Iterator[None]:
     """``with as_torch(training):`` arrays are recorded where PyTorch records tensors."""
+    state = this_thread.state
     before = state.recording, state.training
     forward_mode = torch.autograd.forward_ad._current_level >= 0  # also inside no_grad()
     state.recording, state.training = torch.is_grad_enabled() or forward_mode, training
@@ -79,6 +80,7 @@ class _Custom:
 
     def _walked(self, tensors: tuple, context: Context) -> Any:
         """The outputs where tensors have no values and the code runs as it is."""
+        state = this_thread.state
         before, state.training = state.training, self.training
         try:
             self._refuse(self._prepared(tensors, context)[0])
@@ -98,6 +100,7 @@ class _Custom:
         context = Context(device_type, device_id)
         key = specs, context
         if key not in self.made:
+            state = this_thread.state
             before, state.training = state.training, self.training
             try:
                 tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in specs]

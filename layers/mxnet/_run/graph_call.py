@@ -11,6 +11,7 @@ from .. import autograd
 from .._differentiable import Call, recorded
 from .._draws import draws_restored, generator_states
 from .._op.call import refuse_second
+from .._state import this_thread
 from ..base import RecordingError
 from ..context import Context
 from .program import Program
@@ -60,7 +61,7 @@ class GraphCall(Call):
     ):
         self.program, self.what, self.context = program, what, context
         self._forward, self._backward = forward, backward
-        self.training = autograd.state.training
+        self.training = this_thread.state.training
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """Return the outputs, in the graph of autograd if they have gradients."""
@@ -167,7 +168,7 @@ class FirstCall(GraphCall):
         self.outputs: Sequence[Tensor] = ()
 
     def __call__(self, tensors, context):
-        if autograd.state.recording and any(t.requires_grad for t in tensors):
+        if this_thread.state.recording and any(t.requires_grad for t in tensors):
             return autograd_call(self, tensors)
         self._compute(tensors, False)
         return self.outputs

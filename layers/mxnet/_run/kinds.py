@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from .. import _kernels
-from ..autograd import state
+from .._state import this_thread
 from ..context import Context
 from .program import Program
 
@@ -58,8 +58,8 @@ def kind_of(tensors: Sequence[Tensor], context: Context) -> Kind:
     """
     ids = [*map(id, tensors)]
     return (
-        state.recording,
-        state.training,
+        this_thread.state.recording,
+        this_thread.state.training,
         _kernels.are_on(),
         context,
         process_modes(context.device.type),
@@ -114,7 +114,7 @@ class Kinds:
 
         `kind` comes from a caller that need not ask all tensors for what `kind_of` asks.
         """
-        if state.plain or state.recorder is not None:  # which would not see what a kind runs
+        if this_thread.state.plain:
             return self.plain(tensors, context)
         if self._helps is not None and not self._helps(context):
             return self.plain(tensors, context)

@@ -21,6 +21,7 @@ import torch
 
 from .. import autograd
 from .._np_shape import is_known
+from .._state import this_thread
 from .._tensor import PYTORCH_ERRORS, copy_if_aliased
 from ..base import explained, note
 from ..context import Context
@@ -124,7 +125,7 @@ class Program:
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""
-        return self.run(self.function, tensors, context, autograd.state.recording)
+        return self.run(self.function, tensors, context, this_thread.state.recording)
 
     def run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
         """The outputs of `function`, which is the graph's, in memory of their own."""
@@ -137,7 +138,7 @@ class Program:
 
     def results(self, function: Callable, tensors: list, context: Context) -> list:
         """What `function`, which is the graph's, returns."""
-        training, device = autograd.state.training, context.device
+        training, device = this_thread.state.training, context.device
         try:
             return function(*tensors, training=training, context=context, device=device)
         except Exception as error:

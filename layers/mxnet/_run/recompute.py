@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
-from ..autograd import record, state
+from .._state import this_thread
+from ..autograd import record
 from ..context import current_context
 
 Tensor = torch.Tensor
@@ -35,7 +36,7 @@ def recomputed(
         rest = iter(others)
         return function(*[t if known else next(rest) for t, known in zip(tensors, is_state)])
 
-    training, context, before = state.training, current_context(), _noted(states)
+    training, context, before = this_thread.state.training, current_context(), _noted(states)
     is_again = False
 
     def compute(*others: Tensor) -> Sequence[Tensor]:
@@ -78,8 +79,8 @@ def _restore(noted: list[tuple[Tensor, Tensor, int]]) -> None:
 @contextmanager
 def _plain_graphs() -> Iterator[None]:
     """``with _plain_graphs():`` graphs run as they are: both times they have to save the same."""
-    before, state.plain = state.plain, True
+    before, this_thread.state.plain = this_thread.state.plain, True
     try:
         yield
     finally:
-        state.plain = before
+        this_thread.state.plain = before

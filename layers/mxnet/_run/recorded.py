@@ -15,8 +15,8 @@ from functools import partial
 
 import torch
 
-from .. import autograd
 from .._draws import draws_restored, generator_states
+from .._state import this_thread
 from .._tensor import PYTORCH_ERRORS
 from ..base import explained
 from ..context import Context
@@ -66,7 +66,7 @@ def _helps(context: Context) -> bool:
 
 def _plain(program: Program, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
     """Return the outputs, not recorded; on a CPU the convolutions are laid out."""
-    recording = autograd.state.recording
+    recording = this_thread.state.recording
     return program.run(program.static_function(context), tensors, context, recording)
 
 

@@ -16,8 +16,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .._state import this_thread
 from .._table.stripes import with_best_stripes
-from ..autograd import state
 from .tracing import users_line
 
 aten = torch.ops.aten
@@ -64,7 +64,10 @@ class Recorder(TorchDispatchMode):
         self._outside: set[int] = set()
 
     def __enter__(self) -> Recorder:
-        self._before, state.recorder = state.recorder, self
+        state = this_thread.state
+        self._before = state.plain, state.on_rebinding, state.on_impure
+        state.plain = True  # the recorder would not see what a graph runs in another way
+        state.on_rebinding, state.on_impure = self.note_rebinding, self.refuse_impure
         self._entered_by = sys._getframe(1).f_code
         self._escapes = _Escapes(self)
         self._escapes.__enter__()
@@ -74,7 +77,8 @@ class Recorder(TorchDispatchMode):
         super().__exit__(*error)
         self._escapes.__exit__(*error)
         del self._escapes  # which would keep it, and all tensors that it has seen
-        state.recorder = self._before
+        state = this_thread.state
+        state.plain, state.on_rebinding, state.on_impure = self._before
 
     @property
     def reason(self) -> str:
@@ -245,6 +249,11 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, (tuple, list)):
             return f"[{', '.join([self._text(v, used) for v in value])}]"
         return self._constant(value)
+
+
+def current_recorder() -> Recorder | None:
+    """Return the recorder in force in this thread."""
+    return getattr(this_thread.state.on_rebinding, "__self__", None)  # whose method it is
 
 
 class _Escapes(TorchFunctionMode):

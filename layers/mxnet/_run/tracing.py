@@ -29,7 +29,8 @@ import torch
 
 from .._op import call as own_call
 from .._op.call import CustomCall, call
-from ..autograd import inside, state
+from .._state import this_thread
+from ..autograd import inside
 from ..context import Context
 from ..symbol._node import Node
 
@@ -76,7 +77,7 @@ def try_tracing(
         dynamic=False,
         backend=lambda graph, inputs: _end,
     )
-    recording = state.recording
+    recording = this_thread.state.recording
     inner = inside(operation.context, operation.training)
     try:
         with tracing(operation.context), inner, torch.set_grad_enabled(recording):
@@ -129,11 +130,11 @@ def as_it_is(node: Node, recording: bool) -> Callable:
 
     @torch.compiler.disable
     def run(*tensors, **supplied):
-        before, state.recording = state.recording, recording
+        before, this_thread.state.recording = this_thread.state.recording, recording
         try:
             return node.op.run(*tensors, **supplied)
         finally:
-            state.recording = before
+            this_thread.state.recording = before
 
     return run
 

@@ -13,6 +13,7 @@ import torch
 from ..._arrays import room_of, validate
 from .. import _dtype, autograd
 from .._files import params
+from .._state import this_thread
 from .._tensor import allocate, as_tensor, call_recorded
 from ..base import ArgumentError, MXNetError, NotSupportedForSparseNDArray, ShapeError
 from ..context import Context
@@ -211,7 +212,7 @@ class BaseSparseNDArray(NDArray):
         return type(self)(stored, context, handle)
 
     def _is_recorded(self) -> bool:
-        return autograd.state.recording and self._requires_grad()
+        return this_thread.state.recording and self._requires_grad()
 
     def _handle_for(self, stored: Stored) -> torch.Tensor:
         """The handle of an array of the same elements, in the dtype and on the device of these."""
@@ -450,7 +451,7 @@ def cast(array: NDArray, stype: str) -> NDArray:
         return array._copy(array._context, None)
     tensor = array._tensor
     stored, handle = from_dense(stype, tensor.detach()), None
-    if autograd.state.recording and tensor.requires_grad:
+    if this_thread.state.recording and tensor.requires_grad:
         handle = call_recorded(Handle.apply, tensor, tensor.dtype, tensor.device)
     return wrap(stored, array._context, handle)
 

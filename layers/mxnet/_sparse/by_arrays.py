@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from .._run.program import Program
-from ..autograd import state
+from .._state import this_thread
 from ..base import UnsupportedError
 from ..context import Context
 from ..ndarray import NDArray
@@ -40,7 +40,7 @@ def compute(program: Program, arrays: list[NDArray], context: Context) -> list[N
 
 def _outputs(node: Node, inputs: list[NDArray], context: Context) -> list[NDArray]:
     operator, attributes = node.op, node.attributes
-    supplied: dict[str, Any] = {"training": state.training, "context": context}
+    supplied: dict[str, Any] = {"training": this_thread.state.training, "context": context}
     supplied["device"] = context.device
     supplied = {name: supplied[name] for name in operator.supplied}
     if is_sparse(*inputs) or makes_sparse(node):
@@ -51,6 +51,6 @@ def _outputs(node: Node, inputs: list[NDArray], context: Context) -> list[NDArra
     states = operator.state_names(attributes)
     names = operator.places(attributes, len(inputs))
     tensors = [a._state_tensor() if n in states else a._tensor for n, a in zip(names, inputs)]
-    with torch.set_grad_enabled(state.recording):
+    with torch.set_grad_enabled(this_thread.state.recording):
         y = operator.run(*tensors, **supplied, **operator.arguments_of_run(attributes))
     return [NDArray(t, context) for t in ([y] if isinstance(y, torch.Tensor) else y)]

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from .._state import this_thread
 from .._table import registry
-from ..autograd import _set_grad_enabled, saved_tensors, state
+from ..autograd import _set_grad_enabled, saved_tensors
 from ..context import Context
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import compute
@@ -38,7 +39,7 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
         if {*stypes} != {"default"} and not isinstance(operator, registry.Absent):
             warn_of_dense_copies(operator, stypes)
         return _on_dense(operator, arrays, attributes, context)
-    if not (state.recording and any(a._requires_grad() for a in given)):
+    if not (this_thread.state.recording and any(a._requires_grad() for a in given)):
         return NDArray(y, context) if isinstance(y, Tensor) else wrap(y, context)
     if rule.gradients:
         with torch.enable_grad():

@@ -22,6 +22,7 @@ Floats = tuple[float, ...]
 Slice = tuple[int | None, ...]  # begin, end and step of a slice
 DType = torch.dtype
 
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1  # ints that PyTorch takes
 _words = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -50,6 +51,8 @@ def _bool(value: Any) -> bool:
 
 
 def _int(value: Any) -> int:
+    if type(value) is int and _LEAST <= value <= _GREATEST:  # nearly always
+        return value
     if type(value) is not int:
         try:
             value = int(value.strip().rstrip("L")) if isinstance(value, str) else index(value)
@@ -62,7 +65,7 @@ def _int(value: Any) -> int:
 
 def _fits(number: int) -> bool:
     """Whether PyTorch takes a number as an int."""
-    return -(1 << 63) <= number < 1 << 63
+    return _LEAST <= number <= _GREATEST
 
 
 def _float(value: Any) -> float:

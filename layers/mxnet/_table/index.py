@@ -17,6 +17,7 @@ from .attributes import DType, Shape, Slice
 from .registry import REQUIRED, Tensor, op, zeros
 from .shape import forward
 
+FEW = 2**14  # elements of `one_hot` up to which comparing takes less than scattering, by up to half
 Mode = Literal["clip", "raise", "wrap"]
 
 
@@ -116,6 +117,9 @@ def one_hot(
 ) -> Tensor:
     """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
     at = indices.long().unsqueeze(-1)
+    is_usual = on_value == 1 and off_value == 0 and not torch.compiler.is_compiling()
+    if is_usual and at.numel() * depth <= FEW:
+        return (at == torch.arange(depth, device=at.device)).to(dtype)
     y = torch.full((*indices.shape, depth), off_value, dtype=dtype, device=indices.device)
     if not depth:
         return y
@@ -149,13 +153,13 @@ def pick(
     if axis is None:
         raise UnsupportedError("pick: axis is None\n  expected an axis")
     shape = list(data.shape)
-    shape[axis] = 1
+    size, shape[axis] = shape[axis], 1
     if index.numel() != math.prod(shape):
         raise ShapeError(
             f"pick: index is {tuple(index.shape)}\n"
             f"  expected data {tuple(data.shape)} without axis {axis}, or with size 1 there"
         )
-    at = _inside("pick", index, data.shape[axis], mode).reshape(shape)
+    at = _inside("pick", index, size, mode).reshape(shape)
     y = _gathered(data, axis, at)
     return y if keepdims or y.dim() == 1 else y.squeeze(axis)
 

@@ -32,6 +32,12 @@ def dot(
     give (1,).
     """
     matrices = lhs.dim() == rhs.dim() == 2
+    if matrices and lhs.dtype is rhs.dtype:  # nearly always
+        try:
+            return mm(lhs.t() if transpose_a else lhs, rhs.t() if transpose_b else rhs)
+        except RuntimeError:
+            if lhs.shape[not transpose_a] == rhs.shape[transpose_b]:
+                raise  # for another reason than the sizes
     a = lhs if matrices else _first(lhs) if transpose_a else _last(lhs)
     b = rhs if matrices else _last(rhs) if transpose_b else _first(rhs)
     a = a.t() if transpose_a else a

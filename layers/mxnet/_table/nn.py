@@ -63,7 +63,7 @@ def FullyConnected(
     ArgumentError
         `bias` is given with `no_bias`, or missing without it.
     """
-    x = _rows(data) if flatten and data.dim() != 2 else data
+    x = data if not flatten or data.dim() == 2 else _rows(data)
     if weight.shape != (num_hidden, x.shape[-1]):
         raise ShapeError(
             f"FullyConnected: weight is {tuple(weight.shape)}, but data {tuple(data.shape)} "

@@ -180,6 +180,3 @@ def _operators(names: Iterable[str]) -> set[Op]:
     # as one of float32. Here that is another name of the dense one, which 16 bits are for.
     known = {name for name in registry.names() if not name.startswith("_sparse_")}
     return {registry.get(name) for name in names if name in known}
-
-
-in_force: Policy | None = None

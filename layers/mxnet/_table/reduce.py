@@ -22,6 +22,14 @@ def reduce(name, function, doc, *aliases, **rules):
         def row(
             data: Tensor, axis: Axis = None, keepdims: bool = False, exclude: bool = False
         ) -> Tensor:
+            if axis is not None and len(axis) == 1 and not exclude:  # nearly always
+                try:
+                    y = function(data, axis, keepdims)
+                except IndexError:
+                    _axes(name, data, axis)
+                    raise
+                if data.dim():
+                    return y if y.dim() else y.reshape(1)
             over = _axes(name, data, axis, exclude)
             if not over:  # each element alone; PyTorch takes no axes for all axes
                 y = function(data.unsqueeze(-1), (-1,), False)

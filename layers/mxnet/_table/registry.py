@@ -49,15 +49,6 @@ SUPPLIED = (
 )  # what the caller fills in: a Context, its device, bool
 
 _registry: dict[str, Op] = {}
-# Where it is not None, what ``wrap(category, name, function)`` returns is called in the place of
-# each operator's function. The category is 'operator' or 'Custom Operator': the profiler's.
-wrap: Callable[[str, str, Callable], Callable] | None = None
-
-
-def set_wrap(function: Callable[[str, str, Callable], Callable] | None) -> None:
-    """Set `wrap`."""
-    global wrap
-    wrap = function
 
 
 class Count(NamedTuple):

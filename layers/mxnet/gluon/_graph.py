@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .. import autograd, symbol
+from .. import symbol
 from .._dtype import to_numpy, to_torch
 from .._files.opening import write_files
 from .._op.call import as_output
@@ -19,6 +19,7 @@ from .._run.program import Program, shown_values, values_of_all
 from .._run.recorded import recorded
 from .._sparse import by_arrays
 from .._sparse.rows import is_sparse
+from .._state import this_thread
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray._origin import note_origin
@@ -118,7 +119,7 @@ class Graph:
         """The outputs from their tensors, and as computed from `inputs` where that is recorded."""
         wrap = as_output if self.program.keeps else NDArray
         results = [wrap(y, context) for y in tensors]
-        if inputs is not None and autograd.state.recording:
+        if inputs is not None and this_thread.state.recording:
             note_origin(results, self, {}, inputs)
         return _regroup(results, self._format) if self._format else results[0]
 

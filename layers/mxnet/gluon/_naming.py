@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from .._stack import ThreadStack
+from .._state import ThreadStack
 from ..base import ArgumentError
 from ..name import NameManager, Prefix
 from .parameter import ParameterDict
@@ -19,7 +19,7 @@ class _BlockScope:
         With an empty prefix, what is made inside is named as what is made around the scope.
     """
 
-    _current = ThreadStack(lambda: None)  # of the Blocks that are being made
+    _current = ThreadStack("blocks", lambda: None)  # of the Blocks that are being made
 
     def __init__(self, block):
         self._prefix, self._transparent = block.prefix, block._empty_prefix

@@ -8,7 +8,7 @@ import torch
 
 from .._op.call import as_output
 from .._run.recompute import recomputed
-from ..autograd import state
+from .._state import this_thread
 from ..ndarray import NDArray
 from ..symbol._node import part
 from ._nesting import _flatten, _regroup
@@ -28,7 +28,7 @@ class Recomputed:
 
     def call(self, *args) -> Any:
         """The block's outputs for arrays."""
-        if not state.recording or not self._is_ready():
+        if not this_thread.state.recording or not self._is_ready():
             return self.block(*args)
         flat, form = _flatten(args, "input")
         arrays = [a for a in flat if a is not None]

@@ -170,6 +170,8 @@ def reshaped(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = Fal
     ShapeError
         The codes do not fit the shape.
     """
+    if codes == (-1,):  # nearly always
+        return (math.prod(shape),)
     if reverse:
         try:
             return reshaped(shape[::-1], codes[::-1])[::-1]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .. import autograd
+from .._state import this_thread
 from .._tensor import as_tensor, call_recorded, contiguous_copy, copy_to
 from ..base import ArgumentError, RecordingError
 from . import _index
@@ -75,7 +76,7 @@ class Memory:
             self._replace(given, True)
 
     def _refuse_recorded(self) -> None:
-        if autograd.state.recording and self._requires_grad():
+        if this_thread.state.recording and self._requires_grad():
             raise RecordingError(
                 f"writing into an array {self.shape} that is part of the recorded computation\n"
                 "  expected x = x + y, not x += y or x[:] = y, inside autograd.record()"
@@ -93,7 +94,7 @@ class Memory:
 
     def _tensor_to_view(self) -> torch.Tensor:
         """The tensor to make a view of; detached where autograd does not record."""
-        detached = self._tensor.requires_grad and not autograd.state.recording
+        detached = self._tensor.requires_grad and not this_thread.state.recording
         return self._tensor.detach() if detached else self._tensor
 
     def _copy_if_lent(self) -> None:
@@ -114,14 +115,14 @@ class Memory:
         if self._held is VIEWED or self._tensor.requires_grad:
             call_recorded(torch.Tensor.copy_, self._writable(), tensor)
             return
-        if autograd.state.recorder is not None:
+        if this_thread.state.on_rebinding is not None:
             self._note_rebinding()
         self._tensor, self._held, self._origin = tensor, LENT if lent else None, None
 
     def _note_rebinding(self) -> None:
-        """Tell a recorder that this array's tensor is replaced, which it cannot see itself."""
-        if autograd.state.recorder is not None:
-            autograd.state.recorder.note_rebinding(self._tensor)
+        """Tell who asks for it that another tensor takes the place of this array's."""
+        if (on_rebinding := this_thread.state.on_rebinding) is not None:
+            on_rebinding(self._tensor)
 
     def _copy_from(self, other: NDArray) -> None:
         """Take the values of an array of the same shape, without a copy where that is safe."""
@@ -166,7 +167,7 @@ class Memory:
         """The value to write, as a tensor of this array's dtype and device."""
         if isinstance(value, Memory):
             value = value._as_dense()
-            if autograd.state.recording and value._tensor.requires_grad:
+            if this_thread.state.recording and value._tensor.requires_grad:
                 raise RecordingError(
                     "x[key] = y where y is part of the recorded computation\n"
                     "  expected an operator, such as where, concat or slice_assign"

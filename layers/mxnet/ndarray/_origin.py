@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .. import autograd
+from .._state import this_thread
 from .._table import registry
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def note_call(result: NDArray, name: str, attributes: dict, array: NDArray) -> N
 def note_written(array: NDArray, values: NDArray) -> None:
     """Note that an array was overwritten with the values of another, in its own dtype."""
     array._origin = None
-    if autograd.state.recording and values._tensor.requires_grad:
+    if this_thread.state.recording and values._tensor.requires_grad:
         if array._tensor.dtype is values._tensor.dtype:
             array._origin = values._origin or _begin(values)
         else:

@@ -11,6 +11,7 @@ import torch
 
 from .. import _dtype, _np_shape, _threads, autograd
 from .._files import params
+from .._state import this_thread
 from .._tensor import as_tensor, call_recorded, copy_to, is_differentiated, transforms
 from ..base import ArgumentError, ContextError, RecordingError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
@@ -266,7 +267,7 @@ class NDArray(Memory, Methods):
         """
         if isinstance(other, Context):
             copy = NDArray(call_recorded(copy_to, self._tensor, other.device), other)
-            if autograd.state.recording:
+            if this_thread.state.recording:
                 note_call(copy, "identity", {}, self)
             return copy
         if not isinstance(other, NDArray):
@@ -297,7 +298,7 @@ class NDArray(Memory, Methods):
         if not copy and target is self._tensor.dtype:
             return self
         copy = self._wrap(call_recorded(copy_to, self._tensor, self._tensor.device, target))
-        if autograd.state.recording:
+        if this_thread.state.recording:
             note_call(copy, "Cast", {"dtype": target}, self)
         return copy
 
@@ -352,7 +353,7 @@ class NDArray(Memory, Methods):
         target = _index.reshaped(self.shape, codes, bool(reverse))
         self._share()
         view = self._view(call_recorded(torch.Tensor.reshape, self._tensor_to_view(), target))
-        if autograd.state.recording:
+        if this_thread.state.recording:
             note_call(view, "Reshape", {"shape": target}, self)
         return view
 
@@ -368,7 +369,7 @@ class NDArray(Memory, Methods):
         else:
             result, is_view = _index.get(self._tensor, key)
         array = self._view(result) if is_view else self._wrap(result)
-        if autograd.state.recording:
+        if this_thread.state.recording:
             note_item(array, self, key)
         return array
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
 import torch
 
-from .._table import precision, registry
-from .._tensor import PYTORCH_ERRORS, copy_if_aliased, describe
-from ..autograd import _set_grad_enabled, is_inside_operator, state
+from .._state import State, this_thread
+from .._table import registry
+from .._tensor import PYTORCH_ERRORS, contiguous_copy, copy_if_aliased, describe
+from ..autograd import _set_grad_enabled, is_inside_operator
 from ..base import (
     ArgumentError,
     MXNetError,
@@ -50,47 +51,90 @@ class Pending:
 
 def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
-    needed, count = len(operator.needed), len(operator.inputs)
-    required, parsers = operator.required, operator.parsers
-    is_counted = False  # by an attribute, which `call` compares with the number of arrays
-    if operator.variadic:
-        needed, count = 1, sys.maxsize
-        is_counted = operator.counted is not None and operator.counted.attribute in parsers
-    has_states = operator.states or type(operator).state_names is not registry.Op.state_names
-    by_position = needed > 0 and not has_states and not is_counted
-    of_storage, supplied = operator.storage_attributes, operator.supplied
+    least, most, names = _counts(operator)
+    parsers, required, run = operator.parsers, operator.required, operator.function
+    of_storage = operator.storage_attributes
+    supplied, is_view = operator.supplied, operator.view
 
     def function(*args, **kwargs):
-        # A fast path for the commonest call, arrays by position and attributes by name. `call`
-        # takes every other call, and raises the errors.
-        if not by_position or not needed <= len(args) <= count:
+        # A fast path for the commonest calls, arrays by position. `call` takes every other call,
+        # and raises the errors.
+        count = len(args)
+        if not least <= count <= most:
+            named = dict(zip(names, args[most:])) | kwargs
+            if most < count <= most + len(names) and len(named) == count - most + len(kwargs):
+                return function(*args[:most], **named)
             return call(operator, args, kwargs)
-        for name in required:
-            if name not in kwargs:
-                return call(operator, args, kwargs)
-        for name in of_storage:
-            if name in kwargs:
-                return call(operator, args, kwargs)
         try:
-            tensors = [a._tensor for a in args]
+            if count == 1:
+                tensors = (args[0]._tensor,)
+            elif count == 2:
+                tensors = args[0]._tensor, args[1]._tensor
+            else:
+                tensors = tuple([a._tensor for a in args])
             attributes = {}
-            for name, value in kwargs.items():
-                if name != "name":  # only Symbols have one
-                    attributes[name] = parsers[name](value)
+            if kwargs:
+                for name, value in kwargs.items():
+                    if name != "name":  # only Symbols have one
+                        attributes[name] = parsers[name](value)
+            for name in required:
+                attributes[name]  # else a KeyError
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
-        if tensors is None:
+        if tensors is None or (of_storage and any([n in attributes for n in of_storage])):
             return call(operator, args, kwargs)
         context = args[0]._context
-        for name in supplied:
-            attributes[name] = _supply(name, context)
-        return evaluate(operator, args, tensors, attributes, context)
+        if supplied:
+            _supply(operator, attributes, context)
+        state = this_thread.state
+        if state.recording or State.precision is not None or State.profile is not None:
+            return evaluate(operator, args, tensors, attributes, context)
+        # As `evaluate`, with a call less.
+        enabled = is_grad_enabled()
+        try:
+            if enabled:
+                _set_grad_enabled(False)
+            y = run(*tensors, **attributes) if attributes else run(*tensors)
+            if is_view:
+                y = _in_own_memory(y, tensors)
+        except FAILURES as error:
+            raise _explained(error, operator, tensors, attributes) from error.__cause__
+        finally:
+            if enabled:
+                _set_grad_enabled(True)
+        if isinstance(y, Tensor):
+            return NDArray(y, context)
+        return _several(operator, y, attributes, context)
 
+    return _described(function, operator)
+
+
+def _described(function: Callable, operator: registry.Op) -> Callable:
+    """Return a function of `nd` with its operator's name, docstring and signature."""
     function.__name__ = function.__qualname__ = operator.name
     function.__doc__ = operator.__doc__
     function.__signature__ = signature(operator)
     function.operator = operator
     return function
+
+
+def _counts(operator: registry.Op) -> tuple[int, int, list[str]]:
+    """Return the least and the greatest number of arrays of a plain call, and names.
+
+    Each array is given by position, and may be followed by the attributes of those names.
+    """
+    least, most, names = len(operator.needed), len(operator.inputs), operator.attribute_names
+    is_counted = False  # by an attribute, which `call` compares with the number of arrays
+    if operator.variadic:
+        least, most, names = 1, sys.maxsize, []
+        is_counted = operator.counted is not None and operator.counted.attribute in operator.parsers
+    never = not least or is_counted or _has_states(operator)
+    return (sys.maxsize, sys.maxsize, []) if never else (least, most, names)
+
+
+def _has_states(operator: registry.Op) -> bool:
+    """True if the operator may update inputs in place."""
+    return bool(operator.states) or type(operator).state_names is not registry.Op.state_names
 
 
 class _Unquoted(str):
@@ -144,8 +188,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         context = arrays[0]._context
     else:
         context = _context(attributes.get("ctx"))
-    for name in operator.supplied:
-        attributes[name] = _supply(name, context)
+    _supply(operator, attributes, context)
     if True in [a._is_sparse for a in arrays] or operator.stores_sparse(attributes):
         from .._sparse.call import call as call_sparse
 
@@ -161,11 +204,14 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
     return result if out is None else give(result, out)
 
 
-def _supply(name: str, context: Context) -> Any:
-    """The value of an argument that the caller fills in; see `registry.SUPPLIED`."""
-    if name == "training":
-        return state.training
-    return context.device if name == "device" else context
+def _supply(operator: registry.Op, attributes: dict, context: Context) -> dict:
+    """Add the arguments that the caller fills in; see `registry.SUPPLIED`."""
+    for name in operator.supplied:
+        if name == "training":
+            attributes[name] = this_thread.state.training
+        else:
+            attributes[name] = context.device if name == "device" else context
+    return attributes
 
 
 def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
@@ -263,37 +309,55 @@ def _context(ctx: str | None) -> Context:
 def evaluate(
     operator: registry.Op,
     arrays: Iterable[NDArray | None],
-    tensors: list,
+    tensors: Sequence,
     attributes: dict,
     context: Context,
 ) -> Any:
     """Run an operator on the tensors of arrays, and note what it computes from them, if recorded.
 
-    Inside a custom operator nothing is recorded and PyTorch's grad mode is off: there it is called
-    at once, where nothing is cast, profiled or copied either.
+    Where nothing is recorded, cast or profiled, its function is called at once.
 
     Raises
     ------
     Exception
         As `compute`.
     """
-    recording = state.recording
-    is_plain = precision.in_force is None and registry.wrap is None and not operator.view
-    if recording or not is_plain or is_grad_enabled():
+    state = this_thread.state
+    if state.recording or State.precision is not None or State.profile is not None:
         result = compute(operator, tensors, attributes, context)
-        if recording:
+        if state.recording:
             note_origin(result, operator, attributes, arrays)
         return result
+    enabled = is_grad_enabled()
     try:
-        y = operator.run(*tensors, **attributes)
+        if enabled:
+            _set_grad_enabled(False)
+        function = operator.function
+        y = function(*tensors, **attributes) if attributes else function(*tensors)
+        if operator.view:
+            y = _in_own_memory(y, tensors)
     except FAILURES as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
+    finally:
+        if enabled:
+            _set_grad_enabled(True)
     return (
         NDArray(y, context) if isinstance(y, Tensor) else _several(operator, y, attributes, context)
     )
 
 
-def compute(operator: registry.Op, tensors: list, attributes: dict, context: Context) -> Any:
+def _in_own_memory(y: Any, tensors: Sequence) -> Any:
+    """Return the results of an operator, copied where they share memory with its inputs."""
+    if not isinstance(y, Tensor):
+        return copy_if_aliased(y, tensors)
+    if not torch.compiler.is_compiling() and (base := y._base) is not None:
+        x = tensors[0]  # asked first, for it is nearly always this one's memory
+        if x is not None and (base is x or base is x._base):
+            return contiguous_copy(y)
+    return copy_if_aliased([y], tensors)[0]
+
+
+def compute(operator: registry.Op, tensors: Sequence, attributes: dict, context: Context) -> Any:
     """Run an operator on tensors, with PyTorch's grad mode on where autograd records.
 
     Raises
@@ -301,19 +365,18 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     Exception
         What the operator raises, with its name; PyTorch's own errors as those of this package.
     """
-    recording = state.recording
+    recording = this_thread.state.recording
     mode_differs = is_grad_enabled() is not recording
     try:
         if mode_differs:
             _set_grad_enabled(recording)
-        if precision.in_force is not None and not is_inside_operator():
-            tensors, attributes = precision.in_force.prepare(operator, tensors, attributes)
-        wrap = registry.wrap
-        run = operator.run if wrap is None else wrap("operator", operator.name, operator.run)
+        if State.precision is not None and not is_inside_operator():
+            tensors, attributes = State.precision.prepare(operator, tensors, attributes)
+        profile = State.profile
+        run = operator.run if profile is None else profile("operator", operator.name, operator.run)
         y = run(*tensors, **attributes)
         if operator.view:
-            is_one = isinstance(y, Tensor)
-            y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
+            y = _in_own_memory(y, tensors)
         if recording and isinstance(y, Tensor) and not y.requires_grad:
             y = _with_zero_gradients(y, tensors)
     except FAILURES as error:
@@ -335,7 +398,7 @@ def _several(operator: registry.Op, results: Any, attributes: dict, context: Con
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-def _with_zero_gradients(y: torch.Tensor, tensors: list) -> torch.Tensor:
+def _with_zero_gradients(y: torch.Tensor, tensors: Sequence) -> torch.Tensor:
     """y, with gradients of zeros for the variables, of which it uses nothing but the shape."""
     variables = [t for t in tensors if t is not None and t.requires_grad]
     return registry.constant(y, *variables) if variables and y.is_floating_point() else y
@@ -361,7 +424,7 @@ def give(result: Any, out: Any) -> Any:
 
 
 def _explained(
-    error: Exception, operator: registry.Op, tensors: list, attributes: dict
+    error: Exception, operator: registry.Op, tensors: Sequence, attributes: dict
 ) -> Exception:
     """PyTorch's error as one of this package, naming operator and inputs; others with a note."""
     named = zip(_input_names(operator, tensors), tensors)
@@ -378,7 +441,7 @@ def _explained(
     return note(error, where)
 
 
-def _input_names(operator: registry.Op, tensors: list) -> list[str]:
+def _input_names(operator: registry.Op, tensors: Sequence) -> list[str]:
     if operator.variadic:
         return [f"{operator.inputs[0]}{i}" for i in range(len(tensors))]
     return list(operator.inputs)

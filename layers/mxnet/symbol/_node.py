@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from operator import is_
 from typing import Any
 
+from .._state import this_thread
 from .._table.registry import Op
 from ..base import ArgumentError, quoted
 
@@ -20,26 +20,20 @@ Entry = tuple["Node", int]  # one output of a node
 serials = count()  # of all nodes, in the order in which they are made
 
 
-class _Parts(threading.local):
-    current: int | None = None
-
-
-_parts = _Parts()
-
-
 @contextmanager
 def part() -> Iterator[None]:
     """``with part():`` the nodes made inside are a part that is computed again in backward.
 
     A part inside another is not one of its own.
     """
-    before = _parts.current
+    state = this_thread.state
+    before = state.part
     if before is None:
-        _parts.current = next(serials)
+        state.part = next(serials)
     try:
         yield
     finally:
-        _parts.current = before
+        state.part = before
 
 
 class Node:
@@ -63,7 +57,7 @@ class Node:
 
     def __init__(self, op: Op | None, name: str, inputs=(), attributes=None, attrs=None):
         self.op, self.name, self.serial = op, name, next(serials)
-        self.part = _parts.current
+        self.part = this_thread.state.part
         self.inputs: list[Entry] = list(inputs)
         self.attributes: dict[str, Any] = attributes or {}
         self.attrs: dict[str, str] = attrs or {}

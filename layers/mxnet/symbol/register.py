@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from .._state import State
 from .._table import precision, registry
 from ..attribute import AttrScope
 from ..base import ArgumentError, describe_value
@@ -73,8 +74,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
         symbols = {k: v for k, v in symbols.items() if not isinstance(v, Symbol)}
     _check_inputs(f"{operator.name} {name!r}", symbols, names)
     inputs = _with_variables(operator, name, symbols, names, attrs)
-    if precision.in_force is not None:
-        inputs = _with_casts(precision.in_force, operator, attributes, names, inputs)
+    if State.precision is not None:
+        inputs = _with_casts(State.precision, operator, attributes, names, inputs)
     node = Node(operator, name, inputs, attributes, attrs)
     return Symbol([(node, i) for i in range(len(node.outputs))])
 

@@ -14,6 +14,7 @@ from ... import optimizer
 from ..._dtype import bfloat16 as bfloat16
 from ..._dtype import to_torch
 from ..._old import missing
+from ..._state import State
 from ..._table import precision
 from ...base import ArgumentError, DTypeError, MXNetError, quoted
 from ...context import Context, gpu
@@ -80,13 +81,13 @@ def init(
         `target_dtype` is neither float16 nor bfloat16, or a list has the name of no operator.
     """
     global _loss_scaler
-    if precision.in_force is not None:
+    if State.precision is not None:
         return
     chosen = _Lists(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     chosen.check_names()
     _loss_scaler = scaler = LossScaler()
     logging.info("Using AMP")
-    precision.in_force = chosen.policy(lambda: scaler.loss_scale)
+    State.precision = chosen.policy(lambda: scaler.loss_scale)
 
 
 def init_trainer(optimizer_or_trainer: Trainer) -> None:

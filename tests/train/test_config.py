@@ -72,6 +72,25 @@ def test_yaml(write):
         assert "\n" not in str(refused.value)
 
 
+@pytest.mark.skipif(find_spec("yaml") is None, reason="pyyaml is not installed")
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 5)),
+        "epochs: &n 5\nseed: *n",
+        "a: &a\n  epochs: 5\n<<: *a",
+        "epochs: !!int ''",
+        "residual: !!bool maybe",
+        "seed: !!timestamp now",
+        "epochs: !!python/object/apply:os.getpid []",
+    ],
+)
+def test_yaml_has_no_aliases_and_tags(write, content):
+    with pytest.raises(Refused, match="config.yaml: line [1-3] has an alias or a tag of YAML; exp"):
+        parse(["--config", str(write(content, "config.yaml"))])
+
+
 def test_yaml_is_not_installed(write, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
     with pytest.raises(Refused, match="config.yaml: YAML needs: pip install pyyaml; JSON does not"):

@@ -68,6 +68,15 @@ def read(path: Path) -> Any:
     except ImportError as error:
         raise Refused(f"--config {path}: YAML needs: pip install pyyaml; JSON does not") from error
     try:
+        for event in yaml.parse(text, yaml.SafeLoader):
+            # An alias repeats a part, so that a small file becomes a large tree; a tag asks for
+            # Python's types, for which PyYAML raises errors of any kind.
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                line = event.start_mark.line + 1
+                raise Refused(
+                    f"--config {path}: line {line} has an alias or a tag of YAML; expected the "
+                    "values themselves, without *, << and !"
+                )
         return with_exponents(yaml.safe_load(text))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise Refused(f"--config {path}: it is not YAML: {' '.join(str(error).split())}") from error

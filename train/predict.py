@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 
+from layers._errors import printable
+
 from . import Refused
 from .options import Parser
 from .options.values import path
@@ -113,6 +115,8 @@ def show(lines: Iterator[str]) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     try:
         for line in lines:
+            if sys.stdout.isatty():  # else what follows in a pipe takes the names as they are
+                line = printable(line, keep="\n")
             sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
 from .._run.torch_compile import chosen, unknown_flag
-from ..base import ArgumentError, MXNetError, UnsupportedError, quoted
+from ..base import ArgumentError, MXNetError, UnsupportedError, legible, listed, printable, quoted
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -71,7 +71,9 @@ class Block:
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
-        rows = "\n".join(f"  ({n}): {indented(child)}" for n, child in self._children.items())
+        rows = "\n".join(
+            f"  ({legible(n)}): {indented(child)}" for n, child in self._children.items()
+        )
         return f"{type(self).__name__}(\n{rows}\n)"
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -662,7 +664,9 @@ class SymbolBlock(HybridBlock):
         inputs = [own.get(s.name, s) for s in inputs]
         names = [s.name for s in inputs]
         if len(set(names)) < len(names):
-            raise ArgumentError(f"SymbolBlock: the inputs are {names}\n  expected different names")
+            raise ArgumentError(
+                f"SymbolBlock: the inputs are {listed(names)}\n  expected different names"
+            )
         for name in outs.list_arguments():
             if name not in names:
                 self.params.get(name, allow_deferred_init=True)
@@ -773,7 +777,7 @@ class SymbolBlock(HybridBlock):
         flat, _ = _flatten([x, *args], "input")
         names = [v.name for v in self._graph.inputs]
         if len(flat) != len(names):
-            raise ArgumentError(f"SymbolBlock: {len(flat)} inputs\n  expected {names}")
+            raise ArgumentError(f"SymbolBlock: {len(flat)} inputs\n  expected {listed(names)}")
         if isinstance(x, Symbol):
             given = dict(zip(names, flat)) | {p.name: p.var() for p in self._reg_params.values()}
             return self._graph.called_with(given)
@@ -781,5 +785,5 @@ class SymbolBlock(HybridBlock):
         return self._graph(context, flat)
 
     def __repr__(self) -> str:
-        outputs = self._graph.symbol
-        return f"SymbolBlock(\n{outputs!r} : {len(self._graph.inputs)} -> {len(outputs)}\n)"
+        outputs, shown = self._graph.symbol, printable(repr(self._graph.symbol))
+        return f"SymbolBlock(\n{shown} : {len(self._graph.inputs)} -> {len(outputs)}\n)"

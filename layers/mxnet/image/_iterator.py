@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import recordio
-from ..base import ArgumentError, MXNetError, ShapeError, numeric_types
+from ..base import ArgumentError, MXNetError, ShapeError, legible, numeric_types
 from ..io import DataBatch, DataDesc, DataIter
 from ..io._record_source import read_list
 from ..ndarray import NDArray
@@ -335,7 +335,7 @@ class ImageIter(DataIter):
             return f"index: {self.cur - 1} of {self.imgrec.uri!r}"
         key = self.seq[self.cur - 1]
         if self.imglist is not None:
-            return f"filename: {self.imglist[key][1]}"
+            return f"filename: {legible(self.imglist[key][1])}"
         return f"index: {key} of {self.imgrec.uri!r}"
 
     def read_image(self, fname: str | PathLike) -> bytes:

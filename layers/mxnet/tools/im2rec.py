@@ -27,7 +27,7 @@ import torch
 from .. import recordio
 from .._files import images
 from .._threads import use_one_thread
-from ..base import ArgumentError, MXNetError
+from ..base import ArgumentError, MXNetError, printable
 from ..image._resize import resized, short_size
 from ..io._record_source import read_list
 
@@ -47,11 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         lists = sorted(prefix.parent.glob(f"{_quoted(prefix.name)}*.lst"))
         if not lists:
-            print(f"There is no list {options.prefix}*.lst: --list makes one", file=sys.stderr)
+            print(
+                f"There is no list {printable(options.prefix)}*.lst: --list makes one",
+                file=sys.stderr,
+            )
             return 1
         return int(sum(pack(path, options) for path in lists) > 0)
     except (MXNetError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error), keep="\n"), file=sys.stderr)
         return 1
 
 
@@ -141,7 +144,7 @@ def found_images(options: argparse.Namespace) -> list[tuple[str, int]]:
         )
     for folder, label in labels.items():
         path = os.path.relpath(folder, options.root)
-        print(path.encode("utf-8", "backslashreplace").decode(), label)
+        print(printable(path), label)
     return found
 
 
@@ -174,7 +177,7 @@ def _write(name: str, rows: list[str]) -> None:
 def pack(path: Path, options: argparse.Namespace) -> int:
     """Write the RecordIO file of a list, and its index; how many images could not be read."""
     target = path.with_suffix(".rec")
-    print(f"Creating {target} and its index from {path}")
+    print(printable(f"Creating {target} and its index from {path}"))
     writer = recordio.MXIndexedRecordIO(path.with_suffix(".idx"), target, "w")
     begin, failed = time.perf_counter(), 0
     try:
@@ -183,7 +186,7 @@ def pack(path: Path, options: argparse.Namespace) -> int:
                 writer.write_idx(key, record)
             else:
                 failed += 1
-                print(f"left out: {record}", file=sys.stderr)
+                print(printable(f"left out: {record}", keep="\n"), file=sys.stderr)
             if count % TOLD == 0:
                 print(f"{count} images in {time.perf_counter() - begin:.1f} s")
     finally:

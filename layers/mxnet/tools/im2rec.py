@@ -29,7 +29,7 @@ from .._files import images
 from .._threads import use_one_thread
 from ..base import ArgumentError, MXNetError, printable
 from ..image._resize import resized, short_size
-from ..io._record_source import read_list
+from ..io._record_source import path_below, read_list
 
 __all__ = ["main"]
 
@@ -204,13 +204,14 @@ def _records(path: Path, options: argparse.Namespace) -> Iterator[tuple[int, byt
 
 def _record(row: tuple, options: argparse.Namespace) -> tuple[int, bytes | Exception]:
     key, (label, name) = row
-    path = os.path.join(options.root, name)
     numbers = label if options.pack_label and len(label) > 1 else float(label[0])
     header = recordio.IRHeader(0, numbers, key, 0)
     try:
-        data = Path(path).read_bytes()
+        path = path_below(options.root, name)
+        data = path.read_bytes()
         if not options.pass_through:
-            pixels = _changed(_decoded(data, repr(path), options.color), repr(path), options)
+            shown = repr(str(path))
+            pixels = _changed(_decoded(data, shown, options.color), shown, options)
             data = images.encode(pixels, options.encoding, options.quality)
         return key, recordio.pack(header, data)
     except (MXNetError, OSError) as error:

@@ -40,7 +40,8 @@ data:
 
 columns of the csv, which are also the keys of the objects in json:
   row or file         the number of the sample, from 1, or the name of the image
-  class, probability  of the most probable class
+  class, probability  of the most probable class; a ' stands before a name that a spreadsheet
+                      would take for a formula, such as =A1
   probability_NAME    of each class, with --probabilities; in json an object, probabilities
   value               instead, where a number is predicted
   left, upper,        the edges of an object's box in pixels; there is a line for each object whose

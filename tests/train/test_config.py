@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from layers._errors import quoted
 from train import Refused
 from train.__main__ import main
 from train.options import parse
@@ -115,10 +116,13 @@ def test_yaml_is_not_installed(write, monkeypatch):
         ({"optimizer-option": 3}, "optimizer-option: expected settings by their names, such as "),
         ({"optimizer_option": [3]}, "optimizer_option: expected settings by their names, such as "),
         ([3], "expected options by their names"),
+        ({"features": "a\rb"}, "features: expected names of columns, each once, such as"),
+        ({"features": ["a" * 200_000]}, "features: expected names of columns, each once, such as"),
+        ({"a" * 100_000: 1}, f"there is no option {quoted('a' * 100_000)}; expected some"),
         ("{", "it is not JSON: "),
         ("[" * 100_000, "it is not JSON: "),
     ],
-    ids=range(17),
+    ids=range(20),
 )
 def test_what_is_wrong(write, content, reason):
     path = write(content)

@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from layers._errors import quoted
+
 from .. import Refused
 from .values import joined, last_values, wrong
 
@@ -46,7 +48,9 @@ def from_file(path: Path, parser: argparse.ArgumentParser, resume: bool = False)
         action = actions.get(str(key).replace("-", "_"))
         if action is None:
             known = ", ".join(name.replace("_", "-") for name in actions)
-            raise Refused(f"--config {path}: there is no option {key!r}; expected some of {known}")
+            raise Refused(
+                f"--config {path}: there is no option {quoted(key)}; expected some of {known}"
+            )
         try:
             values[action.dest] = value_of(action, value)
         except argparse.ArgumentTypeError as error:

@@ -2,12 +2,64 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["describe_value", "did_you_mean", "no_array", "no_gradients", "note", "wrong_gradient"]
+__all__ = [
+    "describe_value",
+    "did_you_mean",
+    "legible",
+    "listed",
+    "no_array",
+    "no_gradients",
+    "note",
+    "printable",
+    "quoted",
+    "showable",
+    "wrong_gradient",
+]
+
+# Names in files may have escape sequences, ends of lines and marks of another direction of text,
+# which a terminal obeys, and millions of characters.
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return a text in which characters that do not print are escaped, all but those in `keep`."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in keep or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def showable(message: str, most: int = 10_000, keep: str = "\n") -> str:
+    """Return a message in a form to be shown: printable, its middle left out where it is long."""
+    if len(message) > most:
+        message = f"{message[: most // 2]} ... {message[-most // 2 :]}"
+    return printable(message, keep)
+
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 100
+_short.maxtuple = _short.maxlist = 16
+
+
+def quoted(value: Any) -> str:
+    """Return a value of a file or a caller for a message, which it must not make 60 MB long."""
+    return _short.repr(value)
+
+
+def legible(name: str) -> str:
+    """Return a name without quotes for a table: printable, its middle left out where it is long."""
+    return showable(name, 100, keep="")
+
+
+def listed(names: Iterable[str], most: int = 16) -> str:
+    """Return names with commas between them: the first ones, and how many there are in all."""
+    names = list(names)
+    more = [f"... ({len(names)} in all)"] if len(names) > most else []
+    return ", ".join([*map(legible, names[:most]), *more])
 
 
 def note(error: BaseException, text: str) -> BaseException:
@@ -16,6 +68,7 @@ def note(error: BaseException, text: str) -> BaseException:
     On Python 3.10, which has no notes, the line follows the message; a KeyError keeps its key
     alone.
     """
+    text = showable(text)
     if sys.version_info >= (3, 11):
         error.add_note(text)
     elif type(error).__str__ is KeyError.__str__:

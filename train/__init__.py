@@ -10,6 +10,8 @@ from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from layers._errors import showable
+
 if TYPE_CHECKING:
     from . import callbacks
     from .fitting import fit
@@ -17,7 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["Diverged", "Interrupted", "Lost", "NotFound", "Refused", "callbacks", "fit"]
 
 
-class Refused(TypeError, ValueError):
+class OneLine(Exception):
+    """An error that is told in one line, whatever is in the names and texts of files."""
+
+    def __str__(self) -> str:
+        return showable(super().__str__(), 1500, keep="")
+
+
+class Refused(OneLine, TypeError, ValueError):
     """The options ask for something that cannot be done. The message is one line that says why.
 
     It is caught as TypeError and as ValueError, too, as other libraries raise for such arguments.
@@ -52,15 +61,15 @@ def as_arguments() -> Iterator[None]:
         raise
 
 
-class Diverged(Exception):
+class Diverged(OneLine):
     """The loss has grown or is not finite. The message is one line that says since when."""
 
 
-class Lost(Exception):
+class Lost(OneLine):
     """Another process of the training is lost. The message is one line that says which it is."""
 
 
-class Interrupted(Exception):
+class Interrupted(OneLine):
     """A signal ended the training early. The message is one line that says what was written."""
 
     def __init__(self, message: str, signal: int):

@@ -32,7 +32,8 @@ STRUCTURED = "model.params"  # the arrays by their places in the net, which trai
 OF_ARRAYS = (".pt", ".pth", ".bin")
 OF_MXNET = PARAMETERS.removeprefix("model"), GRAPH.removeprefix("model")
 
-# Programs that load a file: FILE INPUT.npy OUTPUT.npz. Arrays alone are written as they are.
+# Programs that load a file: FILE INPUT.npy OUTPUT.npz. Of arrays alone the output is their names,
+# and the arrays as _0, _1, ...: savez takes none that is called file, and cuts .npy off a name.
 ONNX = """\
 import sys, numpy, onnxruntime
 file, x, out = sys.argv[1:]
@@ -46,7 +47,8 @@ try:
 except ImportError:
     from train.tensors import read_tensors as load_file
 file, x, out = sys.argv[1:]
-numpy.savez(out, **load_file(file))
+found = load_file(file)
+numpy.savez(out, names=list(found), **{f"_{i}": x for i, x in enumerate(found.values())})
 """
 MXNET = """\
 import sys, warnings, numpy
@@ -321,7 +323,9 @@ def reload(
             reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1][:300]
             raise Refused(f"{path.name}: cannot be loaded again: {reason}; the file is not written")
         with np.load(out) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            if form.has_graph:
+                return {"y": arrays["y"]}
+            return {name: arrays[f"_{i}"] for i, name in enumerate(arrays["names"].tolist())}
 
 
 PREDICTS = "the gradients of its operators: it predicts, and cannot be trained further"

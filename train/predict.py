@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 
+from layers._errors import printable
+
 from . import Refused
 from .options import Parser
 from .options.values import path
@@ -38,7 +40,8 @@ data:
 
 columns of the csv, which are also the keys of the objects in json:
   row or file         the number of the sample, from 1, or the name of the image
-  class, probability  of the most probable class
+  class, probability  of the most probable class; a ' stands before a name that a spreadsheet
+                      would take for a formula, such as =A1
   probability_NAME    of each class, with --probabilities; in json an object, probabilities
   value               instead, where a number is predicted
   left, upper,        the edges of an object's box in pixels; there is a line for each object whose
@@ -113,6 +116,8 @@ def show(lines: Iterator[str]) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     try:
         for line in lines:
+            if sys.stdout.isatty():  # else what follows in a pipe takes the names as they are
+                line = printable(line, keep="\n")
             sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -344,6 +345,17 @@ def rounded(value: float) -> float:
     return float(f"{value:.7g}")
 
 
+FORMULA = re.compile(r"(?![-+]?[\d.]+(e[-+]?\d+)?$)[=+\-@\t]", re.IGNORECASE)
+
+
+def cell(value: Any) -> Any:
+    """Return what a spreadsheet shows as this value: ``'=1+1`` for a name that it would compute."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", "\\r")  # at which readers end a line, and csv does not quote
+    return f"'{text}" if FORMULA.match(text) else text
+
+
 def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
     """Lines of csv, the first with the names of the columns."""
     buffer = io.StringIO()
@@ -354,8 +366,8 @@ def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
         every = record.pop("probabilities", {})
         record |= {f"probability_{name}": value for name, value in every.items()}
         if i == 0 and not found.size:
-            writer.writerow(record)
-        writer.writerow(record.values())
+            writer.writerow(map(cell, record))
+        writer.writerow(map(cell, record.values()))
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()

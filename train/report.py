@@ -27,7 +27,8 @@ examples:
 
 The data is read again as config.json names it, relative to the current folder. Where it is no
 longer there, or is not what the run was trained with, the page says so and goes without
-confusions, mistakes and activations.
+confusions, mistakes and activations; the screen says what is wrong, and the page has nothing of
+the file.
 
 exit status:
   0    written

@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from layers._errors import printable
+
 from . import Refused
 from .checkpoint import Saved, by_name, checkpoints, identity, name_of, position, read
 from .loop import Callback, Meter, Run
+from .messages import one_line
 from .state import below
 from .workers import Workers
 
@@ -59,7 +62,7 @@ def resume(
             saved = read(path)
             restore(run, saved)
         except (ValueError, LookupError) as error:
-            reasons[path.name] = str(error)
+            reasons[path.name] = one_line(error)
             continue
         for line in differing_callbacks(run, saved):
             tell(f"the checkpoint {path.name} is of a training {line}")
@@ -86,7 +89,8 @@ def find_best(run: Run, resumed: Path, tell: Callable[[str], None]) -> None:
             return
         except ValueError as error:
             run.lost.add(best.epoch)
-            tell(f"the best epoch is lost: {path.name}: {error}; the best of the others counts")
+            lost = f"the best epoch is lost: {path.name}: {one_line(error)}"
+            tell(f"{lost}; the best of the others counts")
 
 
 def restore(run: Run, saved: Saved) -> None:
@@ -152,7 +156,7 @@ def differing_callbacks(run: Run, saved: Saved) -> list[str]:
 
 def class_of(key: str) -> str:
     """The class of a callback, from what `by_name` calls it."""
-    return key.partition("/")[2].rpartition(".")[0]
+    return printable(key.partition("/")[2].rpartition(".")[0])
 
 
 def expect_settings(found: Any, settings: dict[str, Any]) -> None:

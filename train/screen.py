@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TextIO
 
+from layers._errors import printable
+
 __all__ = ["open_closed_streams", "say"]
 
 
@@ -21,7 +23,11 @@ def open_closed_streams() -> None:
 
 
 def say(text: str, stream: TextIO) -> None:
-    """Print lines if possible: a pipe may have lost its reader, a terminal may be closed."""
+    """Print lines if possible: a pipe may have lost its reader, a terminal may be closed.
+
+    Names of files, columns and classes in them bring no sequences that a terminal obeys.
+    """
+    text = printable(text, keep="\n")
     encoding = stream.encoding or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)

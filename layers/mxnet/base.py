@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import reprlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from .._errors import describe_value as describe_value  # for the modules of this package
+from .._errors import legible as legible
+from .._errors import listed as listed
 from .._errors import note as note
+from .._errors import printable as printable
+from .._errors import quoted as quoted
+from .._errors import showable
 
 __all__ = [
     "ArgumentError",
@@ -45,7 +49,14 @@ integer_types = (int, np.integer)
 
 
 class MXNetError(RuntimeError):
-    """The root of every error that this package raises."""
+    """The root of every error that this package raises.
+
+    Its text can be shown, whatever is in the names of a file: it has no characters that a terminal
+    obeys, and its middle is left out where it is long.
+    """
+
+    def __str__(self) -> str:
+        return showable(super().__str__())
 
 
 class ShapeError(MXNetError, AssertionError, ValueError):
@@ -262,13 +273,3 @@ def explained(
         return ShapeError, sentence
     is_index = isinstance(error, IndexError) or any(part in sentence for part in _BOUNDS)
     return BoundsError if is_index else MXNetError, sentence
-
-
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = 100
-_short.maxtuple = _short.maxlist = 16
-
-
-def quoted(value) -> str:
-    """A value of a file or a caller for a message, which it must not make 60 MB long."""
-    return _short.repr(value)

@@ -30,7 +30,7 @@ from .._programs import command
 from . import _dtype, ndarray, symbol
 from ._files import checkpoint, exchange, params, safetensors, state_dict
 from ._files.opening import write_files
-from .base import ArgumentError, MissingFileError, MXNetError
+from .base import ArgumentError, MissingFileError, MXNetError, legible, listed, printable, quoted
 from .context import cpu
 from .ndarray import NDArray
 from .symbol import Symbol
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _failed(own: str, error: Exception) -> int:
     """Tell of an error; the exit status."""
     said = f"{error.filename}: {error.strerror}" if getattr(error, "filename", "") else error
-    print(f"{own}: {said}", file=sys.stderr)
+    print(printable(f"{own}: {said}", keep="\n"), file=sys.stderr)
     return 1
 
 
@@ -222,7 +222,7 @@ def _unmarked(path: str, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
     for name, value in arrays.items():
         short = re.sub("^(arg|aux):", "", name)
         if short in result:
-            raise params.ParamsFileError(f"{path}: there are two arrays {short!r}")
+            raise params.ParamsFileError(f"{path}: there are two arrays {quoted(short)}")
         result[short] = value
     return result
 
@@ -285,9 +285,9 @@ def _expect_all(graph: Symbol, arrays: dict[str, NDArray], source: str) -> None:
     if extra := [name for name in arrays if name not in known]:
         free = [name for name in graph.list_inputs() if name not in arrays]
         raise ArgumentError(
-            f"{source}: {extra[0]!r} is no variable of the graph; {len(extra)} of "
+            f"{source}: {quoted(extra[0])} is no variable of the graph; {len(extra)} of "
             f"{len(arrays)} arrays have no variable\n"
-            f"  expected {'arrays for ' + ', '.join(free[:8]) if free else 'no other arrays'}"
+            f"  expected {'arrays for ' + listed(free, 8) if free else 'no other arrays'}"
         )
 
 
@@ -298,10 +298,10 @@ def _expect_shapes(target: str, model: Model, shapes: list[tuple[int, ...]]) -> 
     data = [name for name in inputs if not name.endswith("label")]
     if len(shapes) not in (len(inputs), len(data)):
         asked = data or inputs
-        example = " ".join(["--shape 1x3x224x224", *["--shape 1x10" for _ in asked[1:]]])
+        example = " ".join(["--shape 1x3x224x224", *["--shape 1x10" for _ in asked[1:16]]])
         raise ArgumentError(
             f"{target}: given {len(shapes)} --shape, and the graph has "
-            f"{len(asked)} input{'s' * (len(asked) != 1)}: {', '.join(asked)}\n"
+            f"{len(asked)} input{'s' * (len(asked) != 1)}: {listed(asked)}\n"
             f"  expected --shape with the sizes of each, in this order, such as {example}"
         )
 
@@ -324,15 +324,16 @@ def _print(path: str, model: Model) -> None:
     """Show the names, shapes and dtypes of arrays, and what a graph takes and gives."""
     size = sum(array._elements.nbytes for array in model.arrays.values())
     count = len(model.arrays)
-    print(f"{path}: {count} array{'s' * (count != 1)}, {size:,} bytes")
-    width = max((len(name) for name in model.arrays), default=0)
+    print(f"{printable(path)}: {count} array{'s' * (count != 1)}, {size:,} bytes")
+    names = {name: legible(name) for name in model.arrays}
+    width = max(map(len, names.values()), default=0)
     for name, array in model.arrays.items():
         shape = "x".join(map(str, array.shape))
-        print(f"  {name:{width}}  {shape or 'number'}  {_dtype.name(array._elements.dtype)}")
+        print(f"  {names[name]:{width}}  {shape or 'number'}  {_dtype.name(array._elements.dtype)}")
     if model.graph is not None:
         free = [name for name in model.graph.list_inputs() if name not in model.arrays]
-        print(f"  inputs: {', '.join(free) or 'none'}")
-        print(f"  outputs: {', '.join(model.graph.list_outputs())}")
+        print(f"  inputs: {', '.join(map(legible, free)) or 'none'}")
+        print(f"  outputs: {', '.join(map(legible, model.graph.list_outputs()))}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from ._run import executors
 from ._run.program import Program, shown_values, values_of_all
 from ._sparse.rows import is_sparse
 from ._sparse.stypes import makes_sparse, storage_types
-from .base import ArgumentError, ShapeError
+from .base import ArgumentError, ShapeError, listed
 from .context import Context
 from .ndarray import NDArray, zeros
 from .symbol._node import Entry, Node, by_name, ordered
@@ -279,7 +279,7 @@ class Executor:
         if shapes is None:
             raise ShapeError(
                 f"reshape: {kwargs} do not tell the shapes of all arguments\n"
-                f"  expected those of more of {', '.join(self._symbol.list_arguments())}"
+                f"  expected those of more of {listed(self._symbol.list_arguments())}"
             )
 
         def resized(name: str, array: NDArray | None, shape: tuple[int, ...]) -> NDArray | None:
@@ -470,7 +470,7 @@ def simple_bind(
     if found[0] is None:
         raise ShapeError(
             f"simple_bind: {shapes} do not tell the shapes of all arguments\n"
-            f"  expected those of more of {', '.join(symbol.list_arguments())}"
+            f"  expected those of more of {listed(symbol.list_arguments())}"
         )
     dtypes = symbol._types(torch.float32, (), type_dict or {})
     names = symbol.list_arguments()

@@ -17,7 +17,7 @@ import torch
 
 from . import registry
 from ._table.rnn import columns_of, layout
-from .base import ArgumentError, ShapeError
+from .base import ArgumentError, ShapeError, legible, quoted
 from .ndarray import NDArray, load, zeros
 
 __all__ = [
@@ -113,7 +113,9 @@ class Initializer:
 
     def _verbose_print(self, desc: str, init: str, arr: NDArray) -> None:
         if self._verbose and self._print_func:
-            logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
+            logging.info(
+                "Initialized %s as %s: %s", legible(desc), legible(init), self._print_func(arr)
+            )
 
     def dumps(self) -> str:
         """The initializer as JSON, which `create` reads: ``["xavier", {"magnitude": 3}]``."""
@@ -172,7 +174,7 @@ class Initializer:
 
     def _init_default(self, name: str, _) -> None:
         raise ArgumentError(
-            f"initializer: the name {name!r} does not say how to fill the array\n"
+            f"initializer: the name {quoted(name)} does not say how to fill the array\n"
             "  expected it to end in weight, bias, gamma or beta, or an initializer of its own"
         )
 
@@ -496,8 +498,9 @@ class Load:
             self.default_init(name, arr)
         else:
             raise ArgumentError(
-                f"Load: {name!r} is not among the loaded arrays\n  expected it, or a default_init"
+                f"Load: {quoted(name)} is not among the loaded arrays\n"
+                "  expected it, or a default_init"
             )
         if self.verbose:
             how = "by loading" if name in self.param else "by default"
-            logging.info("Initialized %s %s", name, how)
+            logging.info("Initialized %s %s", legible(name), how)

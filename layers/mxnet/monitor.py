@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from . import ndarray
-from .base import py_str
+from .base import legible, py_str
 from .ndarray import NDArray
 
 __all__ = ["Monitor"]
@@ -81,8 +81,8 @@ class Monitor:
 
     def toc_print(self) -> None:
         """End a batch, and log what was gathered."""
-        for step, name, shown in self.toc():
-            logging.info("Batch: %7d %-30s %s", step, name, shown)
+        for step, name, found in self.toc():
+            logging.info("Batch: %7d %-30s %s", step, legible(name), found)
 
 
 def _root_mean_square(x: NDArray) -> NDArray:

@@ -28,7 +28,7 @@ import torch
 from ._files.opening import write_files
 from ._old import missing
 from ._state import State
-from .base import ArgumentError, MXNetError, UnsupportedError
+from .base import ArgumentError, MXNetError, UnsupportedError, legible
 
 __all__ = [
     "Counter",
@@ -337,12 +337,12 @@ def _as_text(tables: _Tables) -> str:
         titles = _COLUMNS[unit]
         columns = "".join(f"{title:>17}" for title in titles)
         dashes = "".join(f"{'-' * len(title):>17}" for title in titles)
-        lines += [category, "=" * 17, f"{'Name':<25}{'Total Count':>16}{columns}"]
+        lines += [legible(category), "=" * 17, f"{'Name':<25}{'Total Count':>16}{columns}"]
         lines += [f"{'----':<25}{'-----------':>16}{dashes}"]
         for name, values in rows:
             numbers = [sum(values), min(values), max(values), sum(values) / len(values)]
             shown = "".join(f"{number:>17.4f}" for number in numbers[-len(titles) :])
-            lines.append(f"{name:<25}{len(values):>16}{shown}")
+            lines.append(f"{legible(name):<25}{len(values):>16}{shown}")
         lines.append("")
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from .base import ShapeError
+from .base import ShapeError, legible, listed, quoted
 from .symbol import Symbol
 from .symbol._node import Node, ordered, states
 
@@ -124,8 +124,8 @@ def _shapes(function: str, symbol: Symbol, nodes: list[Node], shape: dict | None
     missing = [n for n, s in zip(internals.list_outputs(), found) if not s or 0 in s]
     if missing:
         raise ShapeError(
-            f"{function}: the shape of {missing[0]} is not told by {shape}\n"
-            f"  expected the shapes of all inputs of {symbol.list_arguments()}"
+            f"{function}: the shape of {legible(missing[0])} is not told by {quoted(shape)}\n"
+            f"  expected the shapes of all inputs of {listed(symbol.list_arguments())}"
         )
     told = zip(internals._entries, found)
     return {id(node): size for (node, index), size in told if index == 0}
@@ -135,7 +135,7 @@ def _line(fields: tuple[str, ...], ends: list[int]) -> str:
     """Fields in columns; one that is too long is cut."""
     line = ""
     for field, end in zip(fields, ends):
-        line = (line + field)[:end].ljust(end)
+        line = (line + legible(field))[:end].ljust(end)
     return line
 
 

@@ -103,6 +103,8 @@ def _wrong(error: BaseException, folder: Path | None) -> Verdict | None:
         return Verdict(type(error).__name__, f"{place}: {told[:200]}")
     if folder is not None and str(folder) not in told:
         return Verdict("no name", f"{type(error).__name__}: {told[:200]}")
+    if not told.replace("\n", "").isprintable():
+        return Verdict("not printable", f"{type(error).__name__}: {ascii(told[:200])}")
     if len(told) > 2000:
         return Verdict("long", f"{len(told)} characters: {told[:200]}")
     return None

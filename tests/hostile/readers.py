@@ -12,7 +12,7 @@ from layers.mxnet._files import state_dict
 from layers.mxnet.contrib.onnx import import_model
 from train import data
 
-from . import arrays, graphs, models, params, records
+from . import arrays, configurations, graphs, models, params, records
 from .judge import Reader
 from .names import Names
 from .states import States
@@ -169,6 +169,7 @@ READERS = {
     ),
     "table": Reader(arrays.table, lambda f: data.load(str(f / "a.csv")), size=_prepared),
     "pictures": Reader(records.pictures, lambda f: data.load(str(f / "a.rec")), size=_prepared),
+    "configuration": Reader(configurations.make, configurations.read),
     "libsvm": Reader(arrays.libsvm, _read_libsvm, _batches, size=_of_matrix),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
     # PyTorch's tracers take memory for any graph.

@@ -113,6 +113,20 @@ def test_packed_as_they_are(folder):
     assert [header.id for header, _ in records] == list(range(7))
 
 
+def test_a_list_names_images_of_its_folder_alone(folder, capsys):
+    (folder / "secret.jpg").write_bytes(b"SECRET")
+    outside = ["../secret.jpg", str(folder / "secret.jpg"), "cat/../../secret.jpg", "a\0.jpg"]
+    rows = [f"{i}\t0\t{name}\n" for i, name in enumerate(["cat/a.jpg", *outside])]
+    (folder / "w.lst").write_text("".join(rows))
+    assert main(["--pass-through", "w", "images"]) == 1
+    assert recordio.MXIndexedRecordIO("w.idx", "w.rec", "r").keys == [0]
+    assert b"SECRET" not in (folder / "w.rec").read_bytes()
+    said = capsys.readouterr().err
+    for name in outside:
+        assert f"left out: the list has the path {name!r}"[:100] in said
+    assert said.count("expected one below 'images'") == len(outside)
+
+
 @pytest.mark.parametrize("threads", ["1", "3"])
 @pytest.mark.parametrize(
     "options, expected, begin",

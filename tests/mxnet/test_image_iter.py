@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -318,6 +319,21 @@ def test_wrong_options(mx, folder, options, message):
     (folder / "bad.lst").write_text("1\t1\tcolours.jpg\n2\ttwo\tcolours.jpg\n")
     with pytest.raises(mx.MXNetError, match=message):
         mx.image.ImageIter(2, **{"data_shape": SHAPE} | placed(options, folder))
+
+
+@torch_only
+@pytest.mark.parametrize("kind", ["ImageIter", "ImageDetIter"])
+def test_a_list_names_images_below_path_root(mx, folder, kind):
+    (folder / "images").mkdir()
+    shutil.copy(f"{IMAGES}/colours.jpg", folder / "secret.jpg")
+    paths = "../secret.jpg", str(folder / "secret.jpg"), "x/../../secret.jpg"
+    label = "2\t5\t0\t0\t0\t1\t1" if kind == "ImageDetIter" else "1"
+    for path in paths:
+        (folder / "out.lst").write_text(f"0\t{label}\t{path}\n")
+        options = {"path_imglist": str(folder / "out.lst"), "path_root": str(folder / "images")}
+        iterator = getattr(mx.image, kind)(1, SHAPE, **options)
+        with pytest.raises(mx.MXNetError, match="the list has the path .*\n  expected one below"):
+            iterator.next()
 
 
 @torch_only

@@ -205,6 +205,26 @@ def test_spans_counters_and_markers(profiler, tmp_path):
     assert (values["Count"], values["Min"], values["Max"], values["Avg"]) == (4, 7, 9, 7.75)
 
 
+def test_names_of_any_characters(profiler, tmp_path):
+    name = 'a"b\\\n\x1b[2J\u2028{}%s\ud800'
+    domain = profiler.Domain(name)
+    profiler.set_state("run")
+    task = domain.new_task(name)
+    task.start()
+    nd.ones((2,)).sum().wait_to_read()
+    task.stop()
+    profiler.Event(name).start()
+    domain.new_counter(name, 3).increment()
+    domain.new_marker(name).mark()
+    profiler.set_state("stop")
+    table = profiler.dumps()
+    assert table.replace("\n", "").replace("\t", "").isprintable()
+    assert r'a"b\\n\x1b[2J\u2028{}%s\ud800' in table
+    assert name in json.loads(profiler.dumps(format="json"))["Time"][name]
+    profiler.dump()
+    assert {e["ph"] for e in trace(tmp_path) if e.get("name") == name} >= set("Ci")
+
+
 def test_spans_and_operators_have_one_clock(profiler, tmp_path):
     profiler.set_state("run")
     task = profiler.Task(profiler.Domain("d"), "around")

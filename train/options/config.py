@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from layers._errors import quoted
+
 from .. import Refused
 from .values import joined, last_values, wrong
 
@@ -46,7 +48,9 @@ def from_file(path: Path, parser: argparse.ArgumentParser, resume: bool = False)
         action = actions.get(str(key).replace("-", "_"))
         if action is None:
             known = ", ".join(name.replace("_", "-") for name in actions)
-            raise Refused(f"--config {path}: there is no option {key!r}; expected some of {known}")
+            raise Refused(
+                f"--config {path}: there is no option {quoted(key)}; expected some of {known}"
+            )
         try:
             values[action.dest] = value_of(action, value)
         except argparse.ArgumentTypeError as error:
@@ -68,6 +72,15 @@ def read(path: Path) -> Any:
     except ImportError as error:
         raise Refused(f"--config {path}: YAML needs: pip install pyyaml; JSON does not") from error
     try:
+        for event in yaml.parse(text, yaml.SafeLoader):
+            # An alias repeats a part, so that a small file becomes a large tree; a tag asks for
+            # Python's types, for which PyYAML raises errors of any kind.
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                line = event.start_mark.line + 1
+                raise Refused(
+                    f"--config {path}: line {line} has an alias or a tag of YAML; expected the "
+                    "values themselves, without *, << and !"
+                )
         return with_exponents(yaml.safe_load(text))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise Refused(f"--config {path}: it is not YAML: {' '.join(str(error).split())}") from error

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from layers._errors import quoted
+
 __all__ = [
     "AddSetting",
     "contexts",
@@ -95,7 +97,10 @@ def sizes(text: str) -> list[int]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    found = tuple([name.strip() for name in next(csv.reader([text]), [])])
+    try:
+        found = tuple([name.strip() for name in next(csv.reader([text]), [])])
+    except csv.Error:  # it ends a line, or has more than 131,072 characters in a name
+        found = ()
     if not found or not all(found) or len({*found}) < len(found):
         raise wrong(text, "names of columns, each once, such as age,height")
     return found
@@ -136,4 +141,4 @@ def is_utf8(text: str) -> bool:
 
 
 def wrong(text: Any, expected: str) -> argparse.ArgumentTypeError:
-    return argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")
+    return argparse.ArgumentTypeError(f"expected {expected}, not {quoted(text)}")

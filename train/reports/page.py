@@ -22,6 +22,9 @@ __all__ = ["page"]
 UNSHOWN = ("result", "files", "options.out", "data.mean", "data.std", "data.target.mean",
            "data.target.std", "network.inputs", "network.outputs", "network.units")  # fmt: skip
 NONE = "–"
+WITHOUT = """\
+The data that config.json names is not there, or is not what the run was trained with: the report
+goes without its confusions, mistakes and activations."""
 LONG = 24  # values in a list that is shown in full
 
 
@@ -193,7 +196,8 @@ def flattened(config: Any, before: str = "") -> dict[str, str]:
 def of_run(run: RunReport, colour: int) -> Html:
     """What is told of one run."""
     parts: list[Any] = [tag("h2", dot(colour), run.name)]
-    parts += [tag("p", note, class_="note") for note in run.notes]
+    if run.notes:  # the screen has them: they may have lines of a file that a config.json names
+        parts.append(tag("p", WITHOUT, class_="note"))
     if run.measured:
         kind = objects if run.run.outputs == "detections" else mistakes
         parts.append(kind.overview(run, run.measured, colour))

@@ -21,7 +21,8 @@ __all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
 
 PROGRAM = ".pt2"  # of torch.export.save
 NAMES = "names.json"  # in extra_files of a program: its parameters' names in the graph, by its own
-# Programs that need PyTorch alone: FILE INPUT.npy OUTPUT.npz; of arrays the output is the arrays.
+# Programs that need PyTorch alone: FILE INPUT.npy OUTPUT.npz; of arrays the output is their names,
+# and the arrays as _0, _1, ...: savez takes no array called file, and cuts .npy off a name.
 LOADERS = {
     PROGRAM: """\
 import sys, numpy, torch
@@ -36,7 +37,7 @@ with torch.no_grad():
 import sys, numpy, torch
 file, x, out = sys.argv[1:]
 found = torch.load(file, weights_only=True)
-numpy.savez(out, **{name: array.numpy() for name, array in found.items()})
+numpy.savez(out, names=list(found), **{f"_{i}": v.numpy() for i, v in enumerate(found.values())})
 """,
     ),
 }

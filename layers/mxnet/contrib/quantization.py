@@ -13,7 +13,7 @@ import numpy as np
 
 from .._old import missing
 from .._table import registry
-from ..base import ArgumentError, quoted
+from ..base import ArgumentError, legible, listed, quoted
 from ..context import Context, cpu
 from ..gluon._graph import required_inputs
 from ..gluon._load import nearest
@@ -213,14 +213,14 @@ def _warn_of_cut(qsym: Symbol, seen: dict, ranges: dict) -> None:
     """
     least = {name: found[2] if len(found) > 2 else found[0] for name, found in seen.items()}
     cut = [
-        f"{name} ({least[name]:.4g} to {ranges[name][1]:.4g})"
+        f"{legible(name)} ({least[name]:.4g} to {ranges[name][1]:.4g})"
         for name in _quantized_graph.below_0_as_uint8(qsym._entries)
         if name in ranges and least.get(name, 0) < 0
     ]
     if cut:
         warnings.warn(
             f"quantized_dtype='uint8' has no numbers below 0, which are taken as 0 in "
-            f"{', '.join(cut)}: quantized_dtype='auto' takes int8 for these",
+            f"{listed(cut)}: quantized_dtype='auto' takes int8 for these",
             UserWarning,
             stacklevel=4,
         )

@@ -20,7 +20,7 @@ from .. import _dtype, autograd, symbol
 from .._op.conversions import Protected
 from .._run.exported import as_torch, for_tracers
 from .._tensor import call_recorded, copy_if_aliased
-from ..base import ArgumentError, ContextError
+from ..base import ArgumentError, ContextError, listed
 from ..context import Context, current_context, from_device
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED
@@ -175,7 +175,7 @@ class BlockModule(torch.nn.Module):
     def _run_graph(self, given: list[torch.Tensor], context: Context) -> Any:
         graph = self._graph
         if len(given) != len(graph.inputs):
-            names = ", ".join(v.name for v in graph.inputs)
+            names = listed(v.name for v in graph.inputs)
             raise ArgumentError(f"{self._name}: {len(given)} tensors\n  expected {names}")
         tensors = [given[s] if isinstance(s, int) else getattr(self, s) for s in self._sources]
         results = self._functions[self.training](

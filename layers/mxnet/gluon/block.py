@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
 from .._run.torch_compile import chosen, unknown_flag
-from ..base import ArgumentError, MXNetError, UnsupportedError, quoted
+from ..base import (
+    ArgumentError,
+    MXNetError,
+    UnsupportedError,
+    legible,
+    listed,
+    printable,
+    quoted,
+)
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -71,7 +79,9 @@ class Block:
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
-        rows = "\n".join(f"  ({n}): {indented(child)}" for n, child in self._children.items())
+        rows = "\n".join(
+            f"  ({legible(n)}): {indented(child)}" for n, child in self._children.items()
+        )
         return f"{type(self).__name__}(\n{rows}\n)"
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -128,11 +138,16 @@ class Block:
         Raises
         ------
         BlockError
-            It is no Block.
+            It is no Block, or another child has the name that is its number.
         """
         if not isinstance(block, Block):
             raise BlockError(f"{type(self).__name__}: a child is {block!r}\n  expected a Block")
-        self._children[str(len(self._children)) if name is None else name] = block
+        if name is None and (name := str(len(self._children))) in self._children:
+            raise BlockError(
+                f"{type(self).__name__}: there is a child {name!r} already, and the next without "
+                "a name is called so\n  expected register_child with a name"
+            )
+        self._children[name] = block
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
         """Its parameters and those of all children, by full names.
@@ -151,11 +166,23 @@ class Block:
         return found
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """All parameters by structural names: ``features.0.weight``."""
+        """All parameters by structural names: ``features.0.weight``.
+
+        Raises
+        ------
+        ParameterError
+            Two have one name, since a child's name has a dot in it: one would be lost in files.
+        """
         prefix += "." if prefix else ""
         found = {prefix + key: parameter for key, parameter in self._reg_params.items()}
         for key, child in self._children.items():
-            found |= child._collect_params_with_prefix(prefix + key)
+            for name, parameter in child._collect_params_with_prefix(prefix + key).items():
+                if found.setdefault(name, parameter) is not parameter:
+                    raise ParameterError(
+                        f"{type(self).__name__} {self.name!r}: two parameters are called "
+                        f"{quoted(name)}, by the names of children\n"
+                        f"  expected another name than {quoted(key)} for a child"
+                    )
         return found
 
     # Files
@@ -662,7 +689,9 @@ class SymbolBlock(HybridBlock):
         inputs = [own.get(s.name, s) for s in inputs]
         names = [s.name for s in inputs]
         if len(set(names)) < len(names):
-            raise ArgumentError(f"SymbolBlock: the inputs are {names}\n  expected different names")
+            raise ArgumentError(
+                f"SymbolBlock: the inputs are {listed(names)}\n  expected different names"
+            )
         for name in outs.list_arguments():
             if name not in names:
                 self.params.get(name, allow_deferred_init=True)
@@ -773,7 +802,7 @@ class SymbolBlock(HybridBlock):
         flat, _ = _flatten([x, *args], "input")
         names = [v.name for v in self._graph.inputs]
         if len(flat) != len(names):
-            raise ArgumentError(f"SymbolBlock: {len(flat)} inputs\n  expected {names}")
+            raise ArgumentError(f"SymbolBlock: {len(flat)} inputs\n  expected {listed(names)}")
         if isinstance(x, Symbol):
             given = dict(zip(names, flat)) | {p.name: p.var() for p in self._reg_params.values()}
             return self._graph.called_with(given)
@@ -781,5 +810,5 @@ class SymbolBlock(HybridBlock):
         return self._graph(context, flat)
 
     def __repr__(self) -> str:
-        outputs = self._graph.symbol
-        return f"SymbolBlock(\n{outputs!r} : {len(self._graph.inputs)} -> {len(outputs)}\n)"
+        outputs, shown = self._graph.symbol, printable(repr(self._graph.symbol))
+        return f"SymbolBlock(\n{shown} : {len(self._graph.inputs)} -> {len(outputs)}\n)"

@@ -18,6 +18,8 @@ from ..base import (
     DeferredInitializationError,
     MXNetError,
     ParameterError,
+    legible,
+    quoted,
 )
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
@@ -101,7 +103,9 @@ class Parameter:
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
+        return (
+            f"{type(self).__name__} {legible(self.name)} (shape={self.shape}, dtype={self.dtype})"
+        )
 
     # What it is
 
@@ -188,7 +192,7 @@ class Parameter:
         """
         if self._data is not None and not force_reinit:
             warnings.warn(
-                f"Parameter {self.name!r} is already initialized, ignoring. "
+                f"Parameter {quoted(self.name)} is already initialized, ignoring. "
                 "Set force_reinit=True to re-initialize.",
                 stacklevel=2,
             )
@@ -614,8 +618,8 @@ class Constant(Parameter):
     def grad_req(self, req: str) -> None:
         if req != "null":
             warnings.warn(
-                f"Constant parameter {self.name!r} does not support grad_req other than 'null', "
-                f"and new value {req!r} is ignored.",
+                f"Constant parameter {quoted(self.name)} does not support grad_req other than "
+                f"'null', and new value {req!r} is ignored.",
                 stacklevel=2,
             )
 

@@ -10,7 +10,7 @@ from os import PathLike
 from .. import _np_shape, optimizer
 from .._files import optimizer_states
 from .._sparse.rows import is_sparse
-from ..base import ArgumentError, ContextError, StateError
+from ..base import ArgumentError, ContextError, StateError, legible
 from ..context import Context
 from ..kvstore import KVStore, KVStoreBase
 from ..kvstore._buckets import GradientSums
@@ -362,9 +362,9 @@ class Trainer:
 
     def _report_stale(self, parameter: Parameter, context: Context) -> None:
         text = (
-            f"Gradient of Parameter `{parameter.name}` on context {context} has not been updated "
-            "by backward since last `step`: perhaps only a part of the network was used, or of the "
-            "contexts. step(..., ignore_stale_grad=True) leaves such parameters alone."
+            f"Gradient of Parameter `{legible(parameter.name)}` on context {context} has not been "
+            "updated by backward since last `step`: perhaps only a part of the network was used, "
+            "or of the contexts. step(..., ignore_stale_grad=True) leaves such parameters alone."
         )
         if not self._update_on_kvstore:
             raise UserWarning(text)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import torch
 
 from .. import _np_shape, ndarray
-from ..base import ArgumentError, ShapeError, StateError, UnsupportedError
+from ..base import ArgumentError, ShapeError, StateError, UnsupportedError, printable
 from ..context import Context
 from ..ndarray import NDArray
 
@@ -267,7 +267,7 @@ def _indent(s_: str, numSpaces: int) -> str:
 
 def _brief_print_list(lst: list, limit: int = 7) -> str:
     """The quoted items of a list, those in the middle left out if there are more than `limit`."""
-    shown = [f"'{item}'" for item in lst]
+    shown = [f"'{printable(str(item))}'" for item in lst]
     if len(shown) > limit:
         shown = [*shown[: limit // 2], "...", *shown[-limit // 2 :]]
     return ", ".join(shown)

@@ -14,9 +14,9 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import recordio
-from ..base import ArgumentError, MXNetError, ShapeError, numeric_types
+from ..base import ArgumentError, MXNetError, ShapeError, legible, numeric_types
 from ..io import DataBatch, DataDesc, DataIter
-from ..io._record_source import read_list
+from ..io._record_source import path_below, read_list
 from ..ndarray import NDArray
 from ._augmenters import CreateAugmenter
 from ._functions import imdecode
@@ -46,7 +46,7 @@ class ImageIter(DataIter):
         A text file: in each line a key, one or more numbers of the label, and the path of an image,
         with tabs between. Together with a RecordIO file, its labels are taken.
     path_root : path, optional
-        The folder of the images of a list.
+        The folder of the images of a list. Those of `path_imglist` have to be below it.
     shuffle : bool
         Draw another order for each epoch, by `random`.
     part_index, num_parts : int
@@ -99,6 +99,7 @@ class ImageIter(DataIter):
         self.path_root, self.shuffle = path_root, shuffle
         self.data_shape, self.label_width = tuple(data_shape), label_width
         self.last_batch_handle = last_batch_handle
+        self._has_paths_of_file = bool(path_imglist)
         self.imglist = self._listed(path_imglist, imglist, dtype)
         self.imgrec, self.imgidx = self._records(path_imgrec, path_imgidx)
         self.seq = self._part(part_index, num_parts)
@@ -335,11 +336,19 @@ class ImageIter(DataIter):
             return f"index: {self.cur - 1} of {self.imgrec.uri!r}"
         key = self.seq[self.cur - 1]
         if self.imglist is not None:
-            return f"filename: {self.imglist[key][1]}"
+            return f"filename: {legible(self.imglist[key][1])}"
         return f"index: {key} of {self.imgrec.uri!r}"
 
     def read_image(self, fname: str | PathLike) -> bytes:
-        """The bytes of the file of an image."""
+        """The bytes of the file of an image.
+
+        Raises
+        ------
+        ArgumentError
+            A list names it, and its path leads out of `path_root`.
+        """
+        if self._has_paths_of_file and self.path_root:
+            return path_below(self.path_root, os.fspath(fname)).read_bytes()
         with open(os.path.join(self.path_root or "", fname), "rb") as file:
             return file.read()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import ArgumentError
+from ..base import ArgumentError, legible
 from ..ndarray import NDArray
 
 __all__ = ["DataBatch", "DataDesc", "DataIter", "MXDataIter"]
@@ -36,7 +36,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         return self.name, self.shape, self.dtype, self.layout
 
     def __repr__(self) -> str:
-        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+        return f"DataDesc[{legible(self.name)},{self.shape},{self.dtype},{self.layout}]"
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from .._files.opening import open_file
 from ..base import ArgumentError, MXNetError, quoted
 from ._files import expect_part
 
-__all__ = ["Source", "read_list"]
+__all__ = ["Source", "path_below", "read_list"]
 
 
 def read_list(path_in: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
@@ -38,6 +39,22 @@ def read_list(path_in: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
                     "  expected a key, a label and a path, with tabs between"
                 ) from None
     return found
+
+
+def path_below(root: str | PathLike, name: str) -> Path:
+    """Return the path of an image of a list, whose names may be those of another machine.
+
+    Raises
+    ------
+    ArgumentError
+        The name leads out of the folder `root`.
+    """
+    path = Path(name)
+    if path.anchor or ".." in path.parts or "\0" in name:
+        raise ArgumentError(
+            f"the list has the path {quoted(name)}\n  expected one below {os.fsdecode(root)!r}"
+        )
+    return Path(root) / path
 
 
 class Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from ..base import ArgumentError
+from ..base import ArgumentError, legible, quoted
 from ..io import DataDesc
 from ..io._desc import as_descs
 
@@ -16,8 +16,9 @@ def _check_input_names(symbol, names: Sequence[str], typename: str, throw: bool)
     for name in names:
         if name not in arguments:
             _complain(
-                f"Module: {name!r} of {typename}_names is no argument of {symbol}\n"
-                f"  expected one of {arguments}",
+                f"Module: {quoted(name)} of {typename}_names is no argument of "
+                f"{legible(repr(symbol))}\n"
+                f"  expected one of {quoted(arguments)}",
                 throw,
             )
 
@@ -27,8 +28,8 @@ def _check_names_match(data_names, data_shapes, name: str, throw: bool) -> None:
     given = [shape[0] for shape in data_shapes]
     if sorted(given) != sorted(data_names):
         _complain(
-            f"bind: the {name} shapes are of {given}\n"
-            f"  expected those of {[*data_names]}, the {name}_names of the Module",
+            f"bind: the {name} shapes are of {quoted(given)}\n"
+            f"  expected those of {quoted([*data_names])}, the {name}_names of the Module",
             throw,
         )
 

@@ -11,7 +11,7 @@ import torch
 from .. import ndarray
 from .._run import executors
 from .._sparse.stypes import storage_types
-from ..base import ArgumentError, ShapeError
+from ..base import ArgumentError, ShapeError, legible, listed
 from ..context import Context, cpu
 from ..executor import Executor, class_for, gradient_requests
 from ..executor_manager import _split_input_slice
@@ -176,7 +176,7 @@ class DataParallelExecutorGroup:
         arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
         if arg_shapes is None:
             raise ShapeError(
-                f"bind: {shapes} do not determine all shapes of {self.symbol}\n"
+                f"bind: {shapes} do not determine all shapes of {legible(repr(self.symbol))}\n"
                 f"  expected the shapes of {[n for n in self.arg_names if n not in shapes]}"
             )
         arg_types, _, aux_types = self.symbol._types(torch.float32, (), types)
@@ -376,7 +376,7 @@ class DataParallelExecutorGroup:
         if len(gradients) != len(self.output_names):
             raise ArgumentError(
                 f"backward: {len(gradients)} out_grads\n"
-                f"  expected {len(self.output_names)}, of {', '.join(self.output_names)}"
+                f"  expected {len(self.output_names)}, of {listed(self.output_names)}"
             )
         parts = [self._split(dy, axis) for dy, axis in zip(gradients, self.output_layouts)]
         for executor, row in zip(self.execs, zip(*parts)):

@@ -8,28 +8,6 @@ from .ndarray import NDArray
 Result = Any  # an NDArray, or a list of them
 Operand = NDArray | float
 
-def amp_cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
-    """Floats in another dtype; integers are left as they are."""
-def amp_multicast(*data: NDArray, num_outputs: int = ..., cast_narrow: bool = False, out: Any = None, name: Any = None) -> Result:
-    """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
-
-    Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
-
-    Raises
-    ------
-    ArgumentError
-        `num_outputs` is not the number of arrays.
-    """
-def all_finite(data: NDArray, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
-    """1 where all elements are finite, else 0: (...) to (1,)."""
-def multi_all_finite(*data: NDArray, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
-    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,).
-
-    Raises
-    ------
-    UnsupportedError
-        `init_output` is False.
-    """
 def abs(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The absolute value."""
 def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
@@ -667,6 +645,28 @@ def khatri_rao(*args: NDArray, out: Any = None, name: Any = None) -> NDArray:
     ------
     ShapeError
         The arrays are not matrices of as many columns.
+    """
+def amp_cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
+    """Floats in another dtype; integers are left as they are."""
+def amp_multicast(*data: NDArray, num_outputs: int = ..., cast_narrow: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
+
+    Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `num_outputs` is not the number of arrays.
+    """
+def all_finite(data: NDArray, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """1 where all elements are finite, else 0: (...) to (1,)."""
+def multi_all_finite(*data: NDArray, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,).
+
+    Raises
+    ------
+    UnsupportedError
+        `init_output` is False.
     """
 def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The affine map, y = x Wᵀ + b.

@@ -81,7 +81,7 @@ def eager(operator: registry.Op) -> Callable:
                 attributes[name]  # else a KeyError
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
-        if tensors is None or (of_storage and any([n in attributes for n in of_storage])):
+        if tensors is None or (of_storage and any(n in attributes for n in of_storage)):
             return call(operator, args, kwargs)
         context = args[0]._context
         if supplied:

@@ -7,28 +7,6 @@ from .symbol import Symbol
 
 Operand = Symbol | float
 
-def amp_cast(data: Symbol | None = ..., dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """Floats in another dtype; integers are left as they are."""
-def amp_multicast(*data: Symbol, num_outputs: int = ..., cast_narrow: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
-
-    Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
-
-    Raises
-    ------
-    ArgumentError
-        `num_outputs` is not the number of arrays.
-    """
-def all_finite(data: Symbol | None = ..., init_output: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """1 where all elements are finite, else 0: (...) to (1,)."""
-def multi_all_finite(*data: Symbol, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,).
-
-    Raises
-    ------
-    UnsupportedError
-        `init_output` is False.
-    """
 def abs(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The absolute value."""
 def negative(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -666,6 +644,28 @@ def khatri_rao(*args: Symbol, out: Any = None, name: Any = None, **kwargs: Any) 
     ------
     ShapeError
         The arrays are not matrices of as many columns.
+    """
+def amp_cast(data: Symbol | None = ..., dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Floats in another dtype; integers are left as they are."""
+def amp_multicast(*data: Symbol, num_outputs: int = ..., cast_narrow: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
+
+    Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `num_outputs` is not the number of arrays.
+    """
+def all_finite(data: Symbol | None = ..., init_output: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """1 where all elements are finite, else 0: (...) to (1,)."""
+def multi_all_finite(*data: Symbol, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,).
+
+    Raises
+    ------
+    UnsupportedError
+        `init_output` is False.
     """
 def FullyConnected(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The affine map, y = x Wᵀ + b.

@@ -27,9 +27,9 @@ import torch
 from .. import recordio
 from .._files import images
 from .._threads import use_one_thread
-from ..base import ArgumentError, MXNetError
+from ..base import ArgumentError, MXNetError, printable
 from ..image._resize import resized, short_size
-from ..io._record_source import read_list
+from ..io._record_source import path_below, read_list
 
 __all__ = ["main"]
 
@@ -47,11 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         lists = sorted(prefix.parent.glob(f"{_quoted(prefix.name)}*.lst"))
         if not lists:
-            print(f"There is no list {options.prefix}*.lst: --list makes one", file=sys.stderr)
+            print(
+                f"There is no list {printable(options.prefix)}*.lst: --list makes one",
+                file=sys.stderr,
+            )
             return 1
         return int(sum(pack(path, options) for path in lists) > 0)
     except (MXNetError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error), keep="\n"), file=sys.stderr)
         return 1
 
 
@@ -141,7 +144,7 @@ def found_images(options: argparse.Namespace) -> list[tuple[str, int]]:
         )
     for folder, label in labels.items():
         path = os.path.relpath(folder, options.root)
-        print(path.encode("utf-8", "backslashreplace").decode(), label)
+        print(printable(path), label)
     return found
 
 
@@ -174,7 +177,7 @@ def _write(name: str, rows: list[str]) -> None:
 def pack(path: Path, options: argparse.Namespace) -> int:
     """Write the RecordIO file of a list, and its index; how many images could not be read."""
     target = path.with_suffix(".rec")
-    print(f"Creating {target} and its index from {path}")
+    print(printable(f"Creating {target} and its index from {path}"))
     writer = recordio.MXIndexedRecordIO(path.with_suffix(".idx"), target, "w")
     begin, failed = time.perf_counter(), 0
     try:
@@ -183,7 +186,7 @@ def pack(path: Path, options: argparse.Namespace) -> int:
                 writer.write_idx(key, record)
             else:
                 failed += 1
-                print(f"left out: {record}", file=sys.stderr)
+                print(printable(f"left out: {record}", keep="\n"), file=sys.stderr)
             if count % TOLD == 0:
                 print(f"{count} images in {time.perf_counter() - begin:.1f} s")
     finally:
@@ -201,13 +204,14 @@ def _records(path: Path, options: argparse.Namespace) -> Iterator[tuple[int, byt
 
 def _record(row: tuple, options: argparse.Namespace) -> tuple[int, bytes | Exception]:
     key, (label, name) = row
-    path = os.path.join(options.root, name)
     numbers = label if options.pack_label and len(label) > 1 else float(label[0])
     header = recordio.IRHeader(0, numbers, key, 0)
     try:
-        data = Path(path).read_bytes()
+        path = path_below(options.root, name)
+        data = path.read_bytes()
         if not options.pass_through:
-            pixels = _changed(_decoded(data, repr(path), options.color), repr(path), options)
+            shown = repr(str(path))
+            pixels = _changed(_decoded(data, shown, options.color), shown, options)
             data = images.encode(pixels, options.encoding, options.quality)
         return key, recordio.pack(header, data)
     except (MXNetError, OSError) as error:

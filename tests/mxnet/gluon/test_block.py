@@ -252,6 +252,42 @@ def test_blocks_in_a_list_are_not_found():
         assert list(Listed().collect_params()) == []
 
 
+@pytest.mark.engine("torch")  # MXNet writes one of the two
+def test_two_parameters_of_one_structural_name(tmp_path):
+    net = gluon.nn.Sequential()
+    inner = nn.Sequential()
+    inner.add(nn.Dense(2, in_units=3))
+    net.register_child(inner, "a")
+    net.register_child(nn.Dense(4, in_units=3), "a.0")
+    net.initialize()
+    nd.save(str(tmp_path / "a.params"), {"a.0.weight": nd.ones((4, 3))})
+    before = (tmp_path / "a.params").read_bytes()
+    for use in (
+        lambda: net.save_parameters(str(tmp_path / "a.params")),
+        lambda: net.load_parameters(str(tmp_path / "a.params")),
+        lambda: net.save(str(tmp_path / "a")),
+        net.to_torch,
+    ):
+        with pytest.raises(ValueError, match=r"two parameters are called 'a\.0\.weight', by the"):
+            use()
+    assert [p.name for p in tmp_path.iterdir()] == ["a.params"]
+    assert (tmp_path / "a.params").read_bytes() == before
+    shared = nn.Sequential()
+    shared.register_child(inner, "a")
+    shared.register_child(inner[0], "a.0")
+    assert [*shared._collect_params_with_prefix()] == ["a.0.weight", "a.0.bias"]
+
+
+@pytest.mark.engine("torch")  # MXNet replaces the other
+def test_a_number_that_is_the_name_of_another_child():
+    net = nn.Sequential()
+    net.register_child(nn.Dense(1), "1")
+    with pytest.raises(ValueError, match="there is a child '1' already"):
+        net.add(nn.Dense(1))
+    net.register_child(replacing := nn.Dense(1), "1")
+    assert net[0] is replacing
+
+
 def test_register_child():
     net = gluon.Block()
     net.register_child(nn.Dense(1))

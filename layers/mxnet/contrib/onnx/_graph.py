@@ -11,7 +11,7 @@ import numpy as np
 from ...._arrays import ArraysError, room_of, validate
 from ... import symbol
 from ..._files.opening import open_file
-from ...base import MXNetError, UnsupportedError, quoted
+from ...base import MXNetError, UnsupportedError, legible, quoted
 from ...symbol import Symbol
 
 __all__ = ["Graph", "Step", "load"]
@@ -165,14 +165,16 @@ class Step:
         value = self._attributes.get(name, default)
         numbers = value if isinstance(value, (list, tuple)) else [value]
         if any(isinstance(n, int) and abs(n) > MOST for n in numbers):
-            raise self.unsupported(f"{name} is {value}")
+            raise self.unsupported(f"{name} is {quoted(value)}")
         return value
 
     def expect(self, name: str, *allowed) -> Any:
         """An attribute that has to be one of these values; the first is its default."""
         value = self.attribute(name, allowed[0])
         if value not in allowed:
-            raise self.unsupported(f"{name} is {value!r}, not {' or '.join(map(repr, allowed))}")
+            raise self.unsupported(
+                f"{name} is {quoted(value)}, not {' or '.join(map(repr, allowed))}"
+            )
         return value
 
     def known(self, i: int, name: str = "", default=None) -> Any:
@@ -203,7 +205,7 @@ class Step:
         """As `numbers`, all of which have to be sizes or axes that an array can have."""
         found = self.numbers(i, name)
         if any(abs(n) > MOST for n in found or ()):
-            raise self.unsupported(f"{name} is {found}")
+            raise self.unsupported(f"{name} is {quoted(found)}")
         return found
 
     def sizes_or_output(self, i: int, name: str) -> list[int]:
@@ -264,7 +266,9 @@ class Step:
 
     def __str__(self) -> str:
         name = self._node.name or self._node.output[0]
-        return f"operator {self._node.op_type} in node {quoted(name)} of {self._graph.path!r}"
+        return (
+            f"operator {legible(self._node.op_type)} in node {quoted(name)} of {self._graph.path!r}"
+        )
 
 
 class Graph:
@@ -378,7 +382,7 @@ class Graph:
             return np.asarray(value, "float32")
         if attribute.name in ("value_int", "value_ints"):
             return np.asarray(value, "int64")
-        raise Step(self, node).unsupported(f"it has {attribute.name}")
+        raise Step(self, node).unsupported(f"it has {quoted(attribute.name)}")
 
     def symbol(self, name: str) -> Symbol:
         """The Symbol of a name in the file's graph.

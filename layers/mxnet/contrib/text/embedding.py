@@ -13,7 +13,7 @@ import numpy as np
 from ... import ndarray as nd
 from ... import registry
 from ..._old import missing
-from ...base import ArgumentError, MXNetError, ShapeError, data_folder
+from ...base import ArgumentError, MXNetError, ShapeError, data_folder, printable, quoted
 from ...context import current_context
 from ...ndarray import NDArray
 from . import vocab
@@ -176,18 +176,21 @@ def _read(
     with open(path, encoding=encoding) as file:
         for number, line in enumerate(_lines(file, path, encoding), 1):
             word, *texts = line.rstrip().split(delimiter)
-            place = f"{path}, line {number}"
+            place = f"{printable(str(path))}, line {number}"
             if not texts:
                 raise EmbeddingFileError(f"{place}: there is no number\n  expected a word and some")
             if is_given(word):
-                warnings.warn(f"{place}: {word!r} is there again; it is left out", stacklevel=4)
+                warnings.warn(
+                    f"{place}: {quoted(word)} is there again; it is left out", stacklevel=4
+                )
                 continue
             if len(texts) == 1:
                 warnings.warn(f"{place}: a heading, which is left out", stacklevel=4)
                 continue
             if size is not None and len(texts) != size:
                 raise EmbeddingFileError(
-                    f"{place}: {word!r} has {len(texts)} numbers\n  expected {size}, as before"
+                    f"{place}: {quoted(word)} has {len(texts)} numbers\n"
+                    f"  expected {size}, as before"
                 )
             try:
                 vector = array("f", map(float, texts))

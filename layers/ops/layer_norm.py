@@ -50,4 +50,4 @@ def layer_norm_gradients(dy, x, gamma, mean, rstd):
     slope = nd.dot(product, weight) * nd.square(rstd) / k
     dx = (head * weight.reshape((1, -1)) - centered * slope - level) * rstd
     dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
-    return dx.reshape(x.shape), dgamma, nd.sum(head, axis=0)
+    return nd.reshape_like(dx, x), dgamma, nd.sum(head, axis=0)

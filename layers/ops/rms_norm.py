@@ -50,4 +50,4 @@ def rms_norm_gradients(dy, x, gamma, rstd):
     slope = nd.dot(product, weight) * nd.square(rstd) / x.shape[-1]
     dx = (head * weight.reshape((1, -1)) - data * slope) * rstd
     dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
-    return dx.reshape(x.shape), dgamma
+    return nd.reshape_like(dx, x), dgamma

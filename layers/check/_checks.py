@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..ops.ways.guards import guarded
-from . import _arrays, _dtypes, _environments, _gradients, _runs
+from . import _arrays, _dtypes, _environments, _gradients, _kernels, _runs
 from ._checker import Checker
 from ._closure import advise
 from ._report import Check, Failure, Report, Unchecked, describe_error
@@ -65,6 +65,8 @@ def _checks_elsewhere(checker: Checker) -> Iterator[tuple]:
     if checker.trial.dtype == "float64":
         yield "float32", _environments.float32
     yield "dtypes", _dtypes.dtypes
+    if checker.subject.has_kernel:
+        yield "kernel = formula", _kernels.kernel
     if checker.guards.calls:
         yield "memory", _dtypes.memory
     yield "hybridized = eager", _environments.hybridized

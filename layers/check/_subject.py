@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import engine
 from ..engine import gluon, mx, nd
 from ..operator_block import OperatorBlock
 from ..ops.ways.operator import Operator
@@ -74,6 +75,7 @@ class Subject:
     pure: bool | None = None  # whether it says that it is a function of inputs and attributes
     pickled: Any = None  # what a program would pickle
     operator: Any = None  # what a graph calls: an Operator, or the name of one
+    has_kernel = False  # whether the engine has other code for its formula
     block: Any = None
     parameters: dict[str, Any] = {}  # of the block; their values are among the inputs
 
@@ -173,7 +175,7 @@ class OperatorSubject(Subject):
         self.values = {n: v for n, v in zip(op.inputs, inputs) if v is not None}
         self.states, self.outputs, self.defaults = op.states, op.outputs, op.attributes
         self.is_loss, self.loss, self.needs = op.is_loss, op.loss, op.needs
-        self.pure = op.pure
+        self.pure, self.has_kernel = op.pure, engine.kernel(op) is not None
         if op.types is None and op.inputs:
             like = f"nd.array(..., dtype={op.inputs[0]}.dtype)"
             self.declared_by = f": that of the first input, such as {like}"

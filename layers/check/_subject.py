@@ -166,6 +166,7 @@ class OperatorSubject(Subject):
         self.operator, self.pickled = op, pickled
         self.title = f"operator {op.name}"
         _expect_count(self.title, op.inputs, inputs, len(op.inputs) - len(op.optional))
+        attributes = op.by_present_names(attributes)
         if unknown := attributes.keys() - op.attributes.keys():
             raise WrongArguments(
                 f"check {self.title}: it has no attribute {unknown.pop()!r}\n"

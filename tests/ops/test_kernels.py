@@ -31,9 +31,9 @@ CASES = {
     "focal": [([X], [X > Z], {}), ([X], [X > Z], {"gamma": 0.5, "alpha": 0.7})],
     "geglu_tanh": [([X, Z], [], {})],
     "gelu_tanh": [([X], [], {})],
-    "group_norm": [([IMAGES, CHANNELS, CHANNELS + 1], [], {"groups": 2})],
+    "group_norm": [([IMAGES, CHANNELS, CHANNELS + 1], [], {"num_groups": 2})],
     "hard_swish": [([X * 3], [], {})],
-    "layer_norm": [([X, ROW, ROW + 1], [], {}), ([X, ROW, ROW + 1], [], {"eps": 0.1})],
+    "layer_norm": [([X, ROW, ROW + 1], [], {}), ([X, ROW, ROW + 1], [], {"epsilon": 0.1})],
     "linear_cross_entropy": [
         ([X, Z[:5]], [[0, 3, 4, 1, 2, 2]], {}),
         ([X, Z[:5]], [[0, 3, 4, 1, 2, 2]], {"block": 8, "smoothing": 0.2, "z_loss": 0.1}),

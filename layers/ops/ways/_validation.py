@@ -42,6 +42,7 @@ def validate(operator: Operator) -> None:
                 "  expected different names",
             )
     _validate_saves(operator)
+    _validate_renamed(operator)
     _validate_surrogate(operator)
     for input_name, names in operator.needs.items():
         if unknown := [n for n in names if n not in operator.known]:
@@ -49,6 +50,17 @@ def validate(operator: Operator) -> None:
                 TypeError,
                 f"operator {operator.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
                 f"  expected one of {', '.join(sorted(operator.known))}",
+            )
+
+
+def _validate_renamed(operator: Operator) -> None:
+    taken = (*operator.inputs, *operator.attributes)
+    for former, now in operator.renamed.items():
+        if former in taken or now not in operator.attributes:
+            raise mxnet_error(
+                TypeError,
+                f"operator {operator.name!r}: renamed has {former!r} for {now!r}\n"
+                "  expected a former name, which nothing has now, for that of an attribute",
             )
 
 

@@ -99,6 +99,7 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         saves=_names(definition, name, "saves", ()),
         optional=[p.name for p in arrays if p.default is None],
         attributes=attributes,
+        renamed=getattr(definition, "renamed", None),
         gradients=gradients,
         pure=getattr(definition, "pure", True) if pure is None else pure,
         low_precision=getattr(definition, "low_precision", False),
@@ -143,7 +144,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
         else:
             kind, known, reason = (
                 "part of an operator",
-                {*functions, "outputs", "states", "saves", "pure", "low_precision"},
+                {*functions, "outputs", "states", "saves", "renamed", "pure", "low_precision"},
                 "",
             )
         if part not in known and (reason or not part.startswith("_")):

@@ -54,13 +54,16 @@ class _Prop(mx.operator.CustomOpProp):
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
         self.operator = operator
-        omitted = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
+        omitted, self.attributes, self.refusal = set(), {}, None
+        try:
+            omitted, self.attributes = operator.read_node(text)
+        except TypeError as error:  # raised here, it would end the process on Apache MXNet
+            self.refusal = error
         self.inputs = [n for n in operator.inputs if n not in omitted]
-        self.attributes = {
-            n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes
-        }
 
     def list_arguments(self) -> list[str]:
+        if self.refusal is not None:
+            raise self.refusal
         return [n for n in self.inputs if n not in self.operator.states]
 
     def list_outputs(self) -> list[str]:

@@ -17,7 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from ... import engine
-from ..._errors import describe_value, note
+from ..._errors import describe_value, did_you_mean, note
+from ..._renamed import deprecate
 from ...engine import mxnet_error
 from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
 from ._validation import parameter_names, validate
@@ -46,6 +47,9 @@ class Operator:
         Inputs that may be left out; they are None then.
     attributes : dict of str to value
         With their defaults.
+    renamed : dict of str to str
+        By the former name of an attribute, its name: calls and graphs in files that have the former
+        one are read with a DeprecationWarning.
     gradients : dict of str to callable
         By input, the function that returns its gradient.
     backward : callable, optional
@@ -101,6 +105,7 @@ class Operator:
         saves: Sequence[str] = (),
         optional: Sequence[str] = (),
         attributes: dict[str, Any] | None = None,
+        renamed: dict[str, str] | None = None,
         gradients: dict[str, Callable] | None = None,
         backward: Callable | None = None,
         shapes: Callable | None = None,
@@ -116,7 +121,7 @@ class Operator:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.inputs, self.outputs, self.states = tuple(inputs), tuple(outputs), tuple(states)
         self.saves, self.optional = tuple(saves), tuple(optional)
-        self.attributes = attributes or {}
+        self.attributes, self.renamed = attributes or {}, renamed or {}
         self.gradients, self.backward = gradients or {}, backward
         self.shapes, self.types, self.loss = shapes, types, loss
         self.surrogate = surrogate
@@ -223,6 +228,7 @@ class Operator:
                 return list(args), {}
         values = dict(zip(self.inputs, args))
         attributes = {}
+        kwargs = self.by_present_names(kwargs)
         for name, value in kwargs.items():
             if name in self.attributes:
                 attributes[name] = self.parse(name, value)
@@ -233,9 +239,11 @@ class Operator:
             elif name in self.inputs:
                 values[name] = value
             else:
+                hint = did_you_mean(name, [*self.inputs, *self.attributes])
                 raise mxnet_error(
                     TypeError,
-                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}",
+                    f"operator {self.name!r}: unexpected argument {name!r}{hint}\n"
+                    f"  {self._expected}",
                 )
         if len(args) > len(self.inputs):
             raise mxnet_error(
@@ -257,7 +265,7 @@ class Operator:
         TypeError
             As `bind`; or there are too many inputs, or one is there twice.
         """
-        kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
+        kwargs = {self.renamed.get(k, k): v for k, v in kwargs.items() if k not in ("ctx", "name")}
         omitted = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
         names = [n for n in self.custom_order if n not in omitted]
         if len(args) > len(names):
@@ -270,6 +278,56 @@ class Operator:
                 TypeError, f"operator {self.name!r}: {twice[0]} is given twice\n  {self._expected}"
             )
         return self.bind((), positional | kwargs)
+
+    def read_node(self, given: dict[str, Any]) -> tuple[set[str], dict[str, Any]]:
+        """Read the attributes of a node, text or values.
+
+        The inputs that it leaves out, each by ``no_<input>=True``, then the attributes by their
+        names of now.
+
+        Raises
+        ------
+        TypeError
+            An attribute is unknown, there twice, or not of its default's type.
+        """
+        omitted, attributes = set(), {}
+        for name, value in self.by_present_names(given).items():
+            if name in self.attributes:
+                attributes[name] = self.parse(name, value)
+            elif name.startswith("no_") and name[3:] in self.optional:
+                omitted |= {name[3:]} if str(value) == "True" else set()
+            elif not (name.startswith("__") or name in ("ctx", "name")):  # of nodes, not operators
+                raise mxnet_error(
+                    TypeError,
+                    f"operator {self.name!r}: it has no attribute {name!r}"
+                    f"{did_you_mean(name, self.attributes)}\n  {self._expected}",
+                )
+        return omitted, attributes
+
+    def by_present_names(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments by their names of now; warn of those by former names.
+
+        Raises
+        ------
+        TypeError
+            An argument is there by both names.
+        """
+        former = [name for name in given if name in self.renamed]
+        if not former:
+            return given
+        for name in former:
+            now = self.renamed[name]
+            if now in given:
+                raise mxnet_error(
+                    TypeError,
+                    f"operator {self.name!r}: {now} is given twice, once as {name}\n"
+                    f"  {self._expected}",
+                )
+            deprecate(
+                f"operator {self.name!r}: {name}={given[name]} is deprecated\n"
+                f"  write {now}={given[name]}"
+            )
+        return {self.renamed.get(n, n): value for n, value in given.items()}
 
     def expect(self, inputs: tuple) -> None:
         """Refuse arrays of the other engine."""

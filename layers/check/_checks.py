@@ -18,6 +18,8 @@ def run_checks(checker: Checker) -> Report:
     """Make all checks of a subject, and report them."""
     with guarded() as checker.guards:  # what a library writes past its arrays harms nothing
         for name, function, *needs in _checks(checker):
+            if checker.progress is not None:
+                checker.progress(name)
             checker.report.checks.append(_line(checker, name, function, needs))
     drop_pending_errors()
     if checker.has_passed("runs"):
@@ -53,6 +55,10 @@ def _checks(checker: Checker) -> Iterator[tuple]:
             yield "head gradient", _gradients.head_gradient
         for req in ("write", "add", "null"):
             yield f"req {req}", _arrays.requests, req
+    if checker.quick:
+        yield "hybridized = eager", _environments.hybridized
+        yield "everything else", _not_checked, "a quick check is asked for"
+        return
     yield from _checks_elsewhere(checker)
     if checker.subject.differentiated:
         yield "second order", _gradients.second_order

@@ -124,6 +124,9 @@ def _expect_forward(
         "forward has the input 'ctx', and is called without it; gradients name what they need": (
             "ctx" in inputs
         ),
+        "forward takes any number of inputs, and each needs a name; customop takes any number": any(
+            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in arrays
+        ),
         "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
         "an input has a default that is not None; attributes stand after *": any(
             p.default is not None and p.default is not p.empty for p in arrays

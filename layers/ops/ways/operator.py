@@ -339,7 +339,7 @@ class Operator:
         names = tuple(f"y{i}" for i in range(count))
         declared = f"; outputs = {names} declares {count}" if count > len(self.results) else ""
         return (
-            f"operator {self.name!r}: forward gave {count} outputs\n"
+            f"operator {self.name!r}: forward gave {count} output{'s' * (count != 1)}\n"
             f"  expected {len(self.results)}: {', '.join(self.outputs)}{saved}{declared}"
         )
 

@@ -837,3 +837,17 @@ def test_a_thousand_operators_are_freed():
 
     before = make(10)
     assert make(200) - before < 500
+
+
+@pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
+def test_a_second_derivative_through_a_custom_without_bprop():
+    slope = Custom(lambda x, dy: 2 * x * dy, lambda x, dy: x, lambda x, dy: x, "pyfunc")
+    square = Custom(
+        lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=lambda x, y, dy: (slope(x, dy),)
+    )
+    x = nd.array([1.0, 2])
+    x.attach_grad()
+    with pytest.raises(NotImplementedError, match="a second derivative is asked for"):
+        with autograd.record():
+            (dx,) = autograd.grad(square(x), [x], create_graph=True)
+        dx.backward()

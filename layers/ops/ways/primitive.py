@@ -329,7 +329,8 @@ class Custom:
             def backward(**_):
                 raise NotImplementedError(
                     f"{who}: its gradient is needed, and it has no bprop\n"
-                    "  expected Custom(..., bprop=...), or inputs without gradients"
+                    "  expected Custom(..., bprop=...), or inputs without gradients; where it "
+                    "computes another operator's gradient, a second derivative is asked for"
                 )
 
             return backward

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...engine import mxnet_error
 
 if TYPE_CHECKING:
     from .operator import Operator
 
-__all__ = ["parameter_names", "validate"]
+__all__ = ["expect_name", "parameter_names", "validate"]
+
+
+def expect_name(who: str, name: Any) -> None:
+    """Refuse a name of an operator that is no text."""
+    if name is not None and not (isinstance(name, str) and name):
+        raise mxnet_error(TypeError, f"{who}: name is {name!r}\n  expected text, or None")
 
 
 def validate(operator: Operator) -> None:

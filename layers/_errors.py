@@ -115,6 +115,7 @@ def no_array(what: str, value: Any, like: str = "") -> str:
     """The message that a result is no NDArray; `like` names an array of its right dtype."""
     dtype = f", dtype={like}.dtype" if like else ""
     hint = f"; nd.array(...{dtype}) makes one" if type(value).__module__ == "numpy" else ""
+    hint = "; a function without `return` gives None" if value is None else hint
     return f"{what} is {describe_value(value)}\n  expected an NDArray{hint}"
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "expect",
     "gluon",
     "gluoncv",
+    "kernel",
     "kernels",
     "mx",
     "mxnet_error",
@@ -134,6 +135,14 @@ def kernels(on: bool) -> AbstractContextManager:
     if name() == "mxnet":  # it has none
         return nullcontext()
     return import_module("layers.mxnet._kernels").kernels(on)
+
+
+def kernel(operator: Any) -> Any:
+    """Return this engine's kernel for an `Operator`, which stands in for its formula; None without.
+
+    Its `takes(inputs, attributes)` is true for arrays for which the kernel computes.
+    """
+    return import_module("layers.mxnet._kernels").find(operator) if name() == "torch" else None
 
 
 def tune() -> None:

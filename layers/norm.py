@@ -22,7 +22,7 @@ class Normalization(gluon.HybridBlock):
     ):
         expect_sizes(type(self).__name__, 0, in_channels=in_channels)
         super().__init__(**kwargs)
-        self._attributes: dict[str, Any] = {"eps": float(epsilon)}
+        self._attributes: dict[str, Any] = {"epsilon": float(epsilon)}
         self._make("gamma", in_channels, scale, gamma_initializer, dtype)
 
     def _make(self, name: str, in_channels: int, learned: bool, init, dtype: str) -> None:
@@ -228,7 +228,7 @@ class GroupNormBlock(Normalization):
             )
         super().__init__(in_channels, epsilon, scale, gamma_initializer, dtype, **kwargs)
         self._make("beta", in_channels, center, beta_initializer, dtype)
-        self._attributes["groups"] = num_groups
+        self._attributes["num_groups"] = num_groups
 
     @classmethod
     def of(cls, old, in_channels: int = 0) -> GroupNormBlock:
@@ -266,7 +266,7 @@ class GroupNormBlock(Normalization):
                 ValueError, f"{cls.__name__}.of: the axis is {old._axis}\n  expected 1"
             )
         if isinstance(old, GroupNormBlock):
-            groups = old._attributes["groups"]
+            groups = old._attributes["num_groups"]
             return cls(num_groups=groups, epsilon=_epsilon(old), **_shared(old))
         groups = old.gamma.shape[0] or in_channels
         if not in_channels and isinstance(old, gluon.nn.InstanceNorm):
@@ -299,13 +299,13 @@ class GroupNormBlock(Normalization):
         return plain(F, group_norm(plain(F, x), gamma, beta, **self._attributes))
 
     def __repr__(self) -> str:
-        groups = self._attributes["groups"]
+        groups = self._attributes["num_groups"]
         return f"GroupNormBlock({self.gamma.shape[0] or None} in {groups} groups)"
 
 
 def _epsilon(old) -> float:
     """Of one of this library's normalizations, or of Gluon's."""
-    return old._attributes["eps"] if isinstance(old, Normalization) else old._epsilon
+    return old._attributes["epsilon"] if isinstance(old, Normalization) else old._epsilon
 
 
 def _shared(old) -> dict[str, Any]:

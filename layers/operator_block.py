@@ -58,6 +58,9 @@ class OperatorBlock(gluon.HybridBlock):
         **attributes: Any,
     ):
         params = (params,) if isinstance(params, str) else params
+        for operator in engine.adapter().registered():
+            if op is operator or op == operator.name:
+                attributes = operator.by_present_names(attributes)
         inputs = _inputs(op, attributes)
         _expect_attributes(op, inputs, attributes)
         super().__init__(prefix=prefix)
@@ -136,8 +139,7 @@ def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]
     """The names of the inputs of an operator that is registered under a name."""
     for operator in engine.adapter().registered():
         if operator.name == name:  # asked here: Apache MXNet crashes where its Prop refuses one
-            for attribute in attributes.keys() & operator.attributes.keys():
-                operator.parse(attribute, attributes[attribute])
+            operator.read_node(attributes)
     try:
         node = sym.Custom(op_type=name, name="of", **attributes)
     except mx.base.MXNetError as error:

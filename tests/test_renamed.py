@@ -3,6 +3,7 @@
 import inspect
 import re
 import warnings
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import layers
 from layers import nets, ops
 from layers._renamed import formerly
+from layers.check import check_operator
 from layers.engine import gluon, mx, nd
 
 FORMER = {
@@ -209,3 +211,115 @@ def test_block_ends_the_name_of_a_layer_of_one_operator_on_one_array():
     for name, kind in blocks.items():
         suffix = "Loss" if gluon.loss.Loss in kind.__mro__ else "Block"
         assert name.endswith(suffix) is (name not in of_several | made_of_layers), name
+
+
+@contextmanager
+def deprecations():
+    """The warnings of this library; Apache MXNet has some of its own at first calls."""
+    caught = []
+    with warnings.catch_warnings(record=True) as all_of_them:
+        warnings.simplefilter("always")
+        yield caught
+    caught += [w for w in all_of_them if "is deprecated\n  write" in str(w.message)]
+
+
+def normalized(call, **attributes):
+    x, gamma, beta = nd.array([[[1, 2], [4, 8]]]), nd.ones((2,)), nd.zeros((2,))
+    return call(x, gamma, beta, **attributes).asnumpy()
+
+
+def by_operator(x, gamma, beta, **attributes):
+    return ops.group_norm(x, gamma, beta, **attributes)
+
+
+def by_block(x, gamma, beta, **attributes):
+    return layers.OperatorBlock(ops.group_norm, **attributes)(x, gamma, beta)
+
+
+def by_block_of_a_name(x, gamma, beta, **attributes):
+    return layers.OperatorBlock("layers.group_norm", **attributes)(x, gamma, beta)
+
+
+def by_name(x, gamma, beta, **attributes):
+    return nd.Custom(x, gamma, beta, op_type="layers.group_norm", **attributes)
+
+
+def in_a_graph(x, gamma, beta, **attributes):
+    node = ops.group_norm(*map(mx.sym.var, "xgb"), **attributes)
+    return node.eval(x=x, g=gamma, b=beta)[0]
+
+
+def in_a_file(x, gamma, beta, **attributes):
+    text = ops.group_norm(*map(mx.sym.var, "xgb"), num_groups=2, epsilon=0.5).tojson()
+    for name, other in zip(("num_groups", "epsilon"), attributes):
+        text = text.replace(f'"{name}"', f'"{other}"')
+    return mx.sym.load_json(text).eval(x=x, g=gamma, b=beta)[0]
+
+
+CALLS = [by_operator, by_block, by_block_of_a_name, by_name, in_a_graph, in_a_file]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_former_attribute_of_an_operator(call):
+    with deprecations() as caught:
+        expected = normalized(call, num_groups=2, epsilon=0.5)
+    assert not caught
+    with deprecations() as caught:
+        found = normalized(call, groups=2, eps=0.5)
+    np.testing.assert_array_equal(found, expected)
+    assert {str(w.message) for w in caught} == {
+        "operator 'layers.group_norm': groups=2 is deprecated\n  write num_groups=2",
+        "operator 'layers.group_norm': eps=0.5 is deprecated\n  write epsilon=0.5",
+    }
+
+
+def test_the_warning_is_of_the_line_that_calls_an_operator():
+    with deprecations() as caught:
+        normalized(by_operator, eps=0.5)
+    assert [w.filename for w in caught] == [__file__]
+
+
+@pytest.mark.parametrize("operator", [ops.layer_norm, ops.rms_norm])
+def test_former_attributes_of_the_other_norms(operator):
+    arrays = [nd.array([[1, 2]]), nd.ones((2,)), nd.ones((2,))][: len(operator.inputs)]
+    with deprecations() as caught:
+        found = operator(*arrays, eps=0.5)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(found.asnumpy(), operator(*arrays, epsilon=0.5).asnumpy())
+
+
+def test_the_checker_takes_a_former_attribute():
+    with deprecations() as caught:
+        report = check_operator(ops.rms_norm, (2, 3), (3,), compiled=False, eps=0.5)
+    assert len(caught) == 1 and report.passed and "epsilon=0.5" in report.title
+
+
+def test_an_attribute_by_both_names():
+    told = "operator 'layers.rms_norm': epsilon is given twice, once as eps\n  expected rms_norm"
+    with pytest.raises(TypeError, match=re.escape(told)):
+        ops.rms_norm(nd.ones((2, 3)), nd.ones((3,)), eps=0.5, epsilon=0.5)
+
+
+@pytest.mark.parametrize("renamed", [{"a": "c"}, {"x": "b"}, {"b": "b"}])
+def test_what_an_operator_cannot_rename(renamed):
+    parts = {"forward": lambda x, *, b=1: x, "renamed": renamed}
+    with pytest.raises(TypeError, match="renamed has .*\n  expected a former name"):
+        ops.operator(type("wrong", (), parts))
+
+
+@pytest.mark.parametrize("call", [by_name, in_a_file])
+@pytest.mark.parametrize("given", ["epsilom", "no_gamma"])
+def test_an_unknown_attribute_of_a_node(call, given, capfd):
+    """On Apache MXNet the message is printed, and another error raised."""
+    with pytest.raises(mx.MXNetError) as error:
+        normalized(call, **{given: 0.5})
+    told = str(error.value) + "".join(capfd.readouterr())
+    assert f"operator 'layers.group_norm': it has no attribute '{given}'\n" in told
+    assert ("did you mean 'epsilon'?" in told) is (given == "epsilom")
+    assert "expected group_norm(x, gamma, beta, *, num_groups=1, epsilon=1e-05)" in told
+
+
+@pytest.mark.parametrize("call", [by_operator, in_a_graph])
+def test_an_unknown_attribute_of_a_call(call):
+    with pytest.raises(TypeError, match="unexpected argument 'epsilom'\n  did you mean 'epsilon'"):
+        normalized(call, epsilom=0.5)

@@ -168,7 +168,7 @@ ATTRIBUTES = {  # of the library's operators
     "gradient_clip": {"value": 0.5, "norm": 10},
     "gradient_reversal": {"factor": 0.5},
     "gradient_scale": {"factor": 0.25},
-    "group_norm": {"groups": 2},
+    "group_norm": {"num_groups": 2},
 }
 
 

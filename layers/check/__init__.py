@@ -29,6 +29,8 @@ def check_operator(
     wrt: Sequence[str] | None = None,
     compiled: bool = True,
     seeded: bool = False,
+    quick: bool = False,
+    progress: Callable[[str], Any] | None = None,
     **attributes: Any,
 ) -> Report:
     """Check an operator: what it declares, its gradients, what it does to arrays, where it runs.
@@ -51,6 +53,11 @@ def check_operator(
         Whether to compile it too, which takes seconds.
     seeded : bool
         Seed `mx.random` and `numpy.random` before each call: for operators that draw on purpose.
+    quick : bool
+        Check what it declares, its arrays, its gradients and its graph, and nothing else: no other
+        sizes, dtypes and contexts, no compiled code, no second derivative.
+    progress : callable, optional
+        It is called with the name of each check before this is made; `print` shows them.
     **attributes
         Of the operator.
 
@@ -64,7 +71,8 @@ def check_operator(
     TypeError
         `op` is no operator, or the inputs are not as many as it takes.
     """
-    return _check(op, inputs, attributes, loss, wrt, compiled, seeded)
+    options = {"compiled": compiled, "seeded": seeded, "quick": quick, "progress": progress}
+    return _check(op, inputs, attributes, loss, wrt, options)
 
 
 def check_layer(
@@ -75,6 +83,8 @@ def check_layer(
     wrt: Sequence[str] | None = None,
     compiled: bool = True,
     seeded: bool = False,
+    quick: bool = False,
+    progress: Callable[[str], Any] | None = None,
 ) -> Report:
     """Check a layer, its parameters among its inputs; a copy is checked, the layer is untouched.
 
@@ -82,7 +92,7 @@ def check_layer(
     ----------
     block : gluon.Block
         Initialized or not.
-    *inputs, loss, wrt, compiled, seeded
+    *inputs, loss, wrt, compiled, seeded, quick, progress
         As of `check_operator`.
 
     Returns
@@ -96,10 +106,11 @@ def check_layer(
     """
     if not isinstance(block, gluon.Block):
         raise WrongArguments(f"check_layer: {block!r} ({type(block).__name__})\n  expected a Block")
-    return _check(block, inputs, {}, loss, wrt, compiled, seeded)
+    options = {"compiled": compiled, "seeded": seeded, "quick": quick, "progress": progress}
+    return _check(block, inputs, {}, loss, wrt, options)
 
 
-def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, compiled, seeded) -> Report:
+def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, options: dict) -> Report:
     arrays = [_values(x, i) for i, x in enumerate(inputs)]
     try:
         subject = make_subject(given, arrays, attributes)
@@ -112,7 +123,7 @@ def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, compiled, see
     if loss is not None:
         subject.loss, subject.is_loss = loss, True
     subject.choose_gradients(wrt)
-    return run_checks(Checker(subject, compiled, seeded))
+    return run_checks(Checker(subject, **options))
 
 
 def _values(x: Any, i: int) -> np.ndarray | None:

@@ -37,14 +37,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     attributes = dict(given.attribute)
-    options = {"compiled": given.compiled, "seeded": given.seeded, "wrt": given.wrt}
+    names = "compiled", "seeded", "quick", "wrt"
+    options: dict[str, Any] = {name: getattr(given, name) for name in names}
+    if sys.stderr.isatty():
+        options["progress"] = _show
     try:
         found = _find(given.name)
         options["loss"] = given.loss and _find(given.loss)
         if isinstance(found, type) and issubclass(found, gluon.Block):
             literals = {n: _literal(v) for n, v in attributes.items()}
             found, attributes = _call_users(found, **literals), {}
-        report = check_operator(found, *given.inputs, **options, **attributes)
+        try:
+            report = check_operator(found, *given.inputs, **options, **attributes)
+        finally:
+            if "progress" in options:
+                _show("")
     except NotFound as error:
         parser.error(str(error))
     except WrongArguments as error:
@@ -52,6 +59,11 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"{error}{'' if given.inputs else hint}")
     print(report)
     return 0 if report.passed else 1
+
+
+def _show(check: str) -> None:
+    """Show the check that is being made, in a line of the terminal that the next one replaces."""
+    print(f"\r\033[K{check}", end="", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "the inputs to differentiate; all by default"
     add("--wrt", type=_names, metavar="NAME,...", help=text)
     add("--no-compile", action="store_false", dest="compiled", help="do not compile it")
+    add(
+        "--quick", action="store_true", help="leave out other sizes, dtypes, contexts, second order"
+    )
     add("--seeded", action="store_true", help="draw the same random numbers in each call")
     return parser
 

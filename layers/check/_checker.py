@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..engine import mx
 from ..ops.ways.guards import Guards
 from ._report import Report, Unchecked
@@ -30,8 +33,16 @@ class Checker:
     reference: Results
     guards: Guards
 
-    def __init__(self, subject: Subject, compiled: bool, seeded: bool):
+    def __init__(
+        self,
+        subject: Subject,
+        compiled: bool,
+        seeded: bool,
+        quick: bool = False,
+        progress: Callable[[str], Any] | None = None,
+    ):
         self.subject, self.compiled = subject, compiled
+        self.quick, self.progress = quick, progress
         self.values = subject.values
         self.trial = Trial(subject, "float64", mx.cpu(), seeded)
         self.larger_batch: Results | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..ops.ways.guards import guarded
-from . import _arrays, _dtypes, _environments, _gradients, _runs
+from . import _arrays, _dtypes, _environments, _gradients, _kernels, _runs
 from ._checker import Checker
 from ._closure import advise
 from ._report import Check, Failure, Report, Unchecked, describe_error
@@ -18,6 +18,8 @@ def run_checks(checker: Checker) -> Report:
     """Make all checks of a subject, and report them."""
     with guarded() as checker.guards:  # what a library writes past its arrays harms nothing
         for name, function, *needs in _checks(checker):
+            if checker.progress is not None:
+                checker.progress(name)
             checker.report.checks.append(_line(checker, name, function, needs))
     drop_pending_errors()
     if checker.has_passed("runs"):
@@ -53,6 +55,10 @@ def _checks(checker: Checker) -> Iterator[tuple]:
             yield "head gradient", _gradients.head_gradient
         for req in ("write", "add", "null"):
             yield f"req {req}", _arrays.requests, req
+    if checker.quick:
+        yield "hybridized = eager", _environments.hybridized
+        yield "everything else", _not_checked, "a quick check is asked for"
+        return
     yield from _checks_elsewhere(checker)
     if checker.subject.differentiated:
         yield "second order", _gradients.second_order
@@ -65,6 +71,8 @@ def _checks_elsewhere(checker: Checker) -> Iterator[tuple]:
     if checker.trial.dtype == "float64":
         yield "float32", _environments.float32
     yield "dtypes", _dtypes.dtypes
+    if checker.subject.has_kernel:
+        yield "kernel = formula", _kernels.kernel
     if checker.guards.calls:
         yield "memory", _dtypes.memory
     yield "hybridized = eager", _environments.hybridized

@@ -14,7 +14,7 @@ from ._checker import Checker
 from ._environments import changed_shapes, larger_batches
 from ._report import Failure, Unchecked
 from ._trial import Trial, drop_pending_errors
-from ._values import PRECISION, Results, Values, compare, largest_difference
+from ._values import PRECISION, Results, Values, compare, largest_difference, numbers
 
 # By dtype, how far results may be off. The first ones have digits of their own.
 FLOATS = {"float16": 2e-2, "bfloat16": 1e-1, "float32": PRECISION["float32"][1], "float64": 2e-3}
@@ -102,7 +102,7 @@ def _results(trial: Trial, values: Values, gradients: Values) -> Results:
 
 def _compare_floats(trial: Trial, known: Results, tolerance: float) -> None:
     """Compare the outputs and gradients in one dtype of floats."""
-    outputs = [y.astype("float64") for y in map(_numbers, trial.call(trial.place(known.values)))]
+    outputs = [y.astype("float64") for y in map(numbers, trial.call(trial.place(known.values)))]
     for name, a, b in zip(trial.subject.outputs, known.outputs, outputs):
         compare(name, a, b, tolerance)
     if not known.gradients:
@@ -112,16 +112,7 @@ def _compare_floats(trial: Trial, known: Results, tolerance: float) -> None:
     heads = [nd.array(v, ctx=y.context, dtype=y.dtype) for v, y in zip(known.heads, outputs)]
     trial.backward(outputs, heads)
     for name, a in known.gradients.items():
-        compare(f"the gradient of {name}", a, _numbers(arrays[name].grad), tolerance)
-
-
-def _numbers(array: Any) -> np.ndarray:
-    """The values of an NDArray; NumPy has no bfloat16."""
-    return array.astype("float32").asnumpy() if _is_bfloat16(array) else array.asnumpy()
-
-
-def _is_bfloat16(array: Any) -> bool:
-    return np.dtype(array.dtype).kind == "V"
+        compare(f"the gradient of {name}", a, numbers(arrays[name].grad), tolerance)
 
 
 def _compare_placed(trial: Trial, known: Results, kinds: dict[str, str], tolerance: float) -> None:
@@ -130,7 +121,7 @@ def _compare_placed(trial: Trial, known: Results, kinds: dict[str, str], toleran
     for name, dtype in kinds.items():
         arrays[name] = nd.array(known.values[name], ctx=trial.context, dtype=dtype)
     for name, a, y in zip(trial.subject.outputs, known.outputs, trial.call(arrays)):
-        b = _numbers(y)
+        b = numbers(y)
         rounded = b.dtype.kind != "f" and a.dtype.kind == "f"
         if not rounded or a.shape != b.shape or not (np.abs(a - b) < 1).all():
             compare(name, a, b, tolerance)

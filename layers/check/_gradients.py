@@ -118,7 +118,7 @@ def _compare_with_differences(trial: Trial, known: Results, name: str, used: set
         raise Failure(
             f"{format_number(found[worst])} at {format_index(places[worst])}, numeric "
             f"{format_number(slopes[worst])}{_of(used)}; "
-            f"{wrong} of {len(places)} elements are wrong"
+            f"{wrong} of {len(places)} elements are wrong{_factor(found, slopes, allowed)}"
         )
     text = f"max difference {format_number(distance.max(initial=0))}"
     if len(places) == x.size:
@@ -131,6 +131,15 @@ def _compare_with_differences(trial: Trial, known: Results, name: str, used: set
             f"the {len(places)} elements tried one by one are right"
         )
     return f"{text}; {len(places)} of {x.size} elements, and a random direction"
+
+
+def _factor(found: np.ndarray, slopes: np.ndarray, allowed: np.ndarray) -> str:
+    """The one factor between all gradients and the numeric ones, where there is one."""
+    square = float((slopes * slopes).sum())
+    factor = float((found * slopes).sum()) / square if square and len(slopes) > 1 else 0.0
+    if not factor or not (np.abs(found - factor * slopes) <= allowed).all():
+        return ""
+    return f"; each is {format_number(factor)} times the numeric one"
 
 
 def _inexactness(slopes: np.ndarray, halves: np.ndarray) -> float:

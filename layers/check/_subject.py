@@ -78,6 +78,7 @@ class Subject:
     pure: bool | None = None  # whether it says that it is a function of inputs and attributes
     pickled: Any = None  # what a program would pickle
     operator: Any = None  # what a graph calls: an Operator, or the name of one
+    has_kernel = False  # whether the engine has other code for its formula
     block: Any = None
     parameters: dict[str, Any] = {}  # of the block; their values are among the inputs
 
@@ -168,6 +169,7 @@ class OperatorSubject(Subject):
         self.operator, self.pickled = op, pickled
         self.title = f"operator {op.name}"
         _expect_count(self.title, op.inputs, inputs, len(op.inputs) - len(op.optional))
+        attributes = op.by_present_names(attributes)
         if unknown := attributes.keys() - op.attributes.keys():
             raise WrongArguments(
                 f"check {self.title}: it has no attribute {unknown.pop()!r}\n"
@@ -177,7 +179,7 @@ class OperatorSubject(Subject):
         self.values = {n: v for n, v in zip(op.inputs, inputs) if v is not None}
         self.states, self.outputs, self.defaults = op.states, op.outputs, op.attributes
         self.is_loss, self.loss, self.needs = op.is_loss, op.loss, op.needs
-        self.pure = op.pure
+        self.pure, self.has_kernel = op.pure, engine.kernel(op) is not None
         if op.types is None and op.inputs:
             like = f"nd.array(..., dtype={op.inputs[0]}.dtype)"
             self.declared_by = f": that of the first input, such as {like}"

@@ -75,6 +75,15 @@ def format_index(at: tuple) -> str:
     return f"[{', '.join(map(str, at))}]"
 
 
+def numbers(array: Any) -> np.ndarray:
+    """Return the values of an NDArray; NumPy has no bfloat16."""
+    return array.astype("float32").asnumpy() if _is_bfloat16(array) else array.asnumpy()
+
+
+def _is_bfloat16(array: Any) -> bool:
+    return np.dtype(array.dtype).kind == "V"
+
+
 def summarize(value: Any) -> str:
     """A value in few words."""
     if isinstance(value, (np.ndarray, nd.NDArray)):

@@ -11,7 +11,8 @@ The names of the files say what they are:
   net                 the same, a checkpoint, by the beginning of its name
 
 Arrays are written without the arg: and aux: of checkpoints, except into a checkpoint. An operator
-of your own in a graph has to be importable: --import names its module.
+of your own in a graph has to be importable: --import names its module, or the file of it. There
+`import mxnet` is this package.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from .._programs import command
 from . import _dtype, ndarray, symbol
 from ._files import checkpoint, exchange, params, safetensors, state_dict
 from ._files.opening import write_files
+from ._old.install import install
 from .base import ArgumentError, MissingFileError, MXNetError, legible, listed, printable, quoted
 from .context import cpu
 from .ndarray import NDArray
@@ -89,6 +91,8 @@ def _failed(own: str, error: Exception) -> int:
     """Tell of an error; the exit status."""
     said = f"{error.filename}: {error.strerror}" if getattr(error, "filename", "") else error
     print(printable(f"{own}: {said}", keep="\n"), file=sys.stderr)
+    if "is not registered" in str(error):  # an operator of the graph
+        print("  in this command: --import MODULE, or --import FILE.py", file=sys.stderr)
     return 1
 
 
@@ -111,7 +115,7 @@ def _parser(own: str) -> argparse.ArgumentParser:
     many = {"action": "append", "default": []}
     add("--shape", **many, dest="shapes", type=_shape, metavar="1x3x224x224", help=text)
     text = "import a module that defines operators of the graph"
-    add("--import", **many, dest="modules", metavar="MODULE", help=text)
+    add("--import", **many, dest="modules", metavar="MODULE|FILE.py", help=text)
     return parser
 
 
@@ -121,14 +125,19 @@ def _shape(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in text.split("x"))
 
 
-def _import(module: str) -> None:
-    sys.path.insert(0, os.getcwd())
+def _import(given: str) -> None:
+    """Import a module, by its name or its file; its ``import mxnet`` is this package."""
+    folder, module = os.getcwd(), given
+    if given.endswith(".py"):
+        folder, module = os.path.abspath(os.path.dirname(given)), Path(given).stem
+    install()
+    sys.path.insert(0, folder)
     try:
         import_module(module)
     except ImportError as error:
-        raise ArgumentError(f"--import {module}: {error}") from None
+        raise ArgumentError(f"--import {given}: {error}") from None
     finally:
-        sys.path.remove(os.getcwd())
+        sys.path.remove(folder)
 
 
 @contextmanager

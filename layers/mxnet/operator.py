@@ -390,4 +390,9 @@ def _registration(op_type: str) -> str:
     module = op_type.rpartition(".")[0]
     if _is_module(module):
         return f"`import {quoted(module)[1:-1]}`, which registers it"
+    if op_type.startswith("Custom_"):
+        return (
+            "the Custom with this name (its attribute `name`), registered: by its first call, or "
+            "by reading its attribute `operator`"
+        )
     return "the module that registers it to be imported"

@@ -11,11 +11,11 @@ __all__ = ["group_norm"]
 
 @operator(name="layers.group_norm")
 class group_norm:
-    """Normalization of groups of channels, y = gamma (x - mean) / √(variance + eps) + beta.
+    """Normalization of groups of channels, y = gamma (x - mean) / √(variance + epsilon) + beta.
 
     Mean and variance are those of a sample's channels of one group, over all places.
 
-    x : (n, c, ...), c a multiple of groups, else a ValueError      gamma, beta : (c,)
+    x : (n, c, ...), c a multiple of num_groups, else a ValueError      gamma, beta : (c,)
     y : (n, c, ...)
 
     For x (32, 256, 8, 8) in float32 and two groups it keeps 512 bytes beside its inputs, where the
@@ -27,20 +27,21 @@ class group_norm:
     """
 
     saves = ("mean", "rstd")
+    renamed = {"groups": "num_groups", "eps": "epsilon"}
 
-    def forward(x, gamma, beta, *, groups: int = 1, eps: float = 1e-5):
-        expect_groups(x.shape, groups)
-        mean, centered, rstd = moments(widen(x).reshape((0, groups, -1)), eps)
-        scale = rstd * widen(gamma).reshape((1, groups, -1))
+    def forward(x, gamma, beta, *, num_groups: int = 1, epsilon: float = 1e-5):
+        expect_groups(x.shape, num_groups)
+        mean, centered, rstd = moments(widen(x).reshape((0, num_groups, -1)), epsilon)
+        scale = rstd * widen(gamma).reshape((1, num_groups, -1))
         y = centered.reshape((x.shape[0], x.shape[1], -1)) * scale.reshape((0, -1, 1))
         shift = widen(beta).reshape((1, -1) + (1,) * (x.ndim - 2))
         return narrow(y.reshape(x.shape) + shift, x), mean, rstd
 
-    def backward(dy, x, gamma, beta, groups, mean, rstd):  # with beta, as in layer_norm
-        centered = widen(x).reshape((0, groups, -1)) - mean
+    def backward(dy, x, gamma, beta, num_groups, mean, rstd):  # with beta, as in layer_norm
+        centered = widen(x).reshape((0, num_groups, -1)) - mean
         head = widen(dy).reshape((x.shape[0], x.shape[1], -1))
-        of_groups = (0, groups, -1)
-        weight = widen(gamma).reshape((1, groups, -1))
+        of_groups = (0, num_groups, -1)
+        weight = widen(gamma).reshape((1, num_groups, -1))
         levels = nd.sum(head, axis=-1).reshape(of_groups)
         slopes = nd.sum(head * centered.reshape(head.shape), axis=-1).reshape(of_groups) * rstd
         size = centered.shape[-1]
@@ -53,15 +54,15 @@ class group_norm:
             "beta": narrow(nd.sum(levels, axis=0).reshape((-1,)), beta),
         }
 
-    def shapes(x, groups):
-        expect_groups(x, groups)
+    def shapes(x, num_groups):
+        expect_groups(x, num_groups)
         return {"gamma": x[1:2], "beta": x[1:2], "y": x}
 
 
-def expect_groups(shape, groups):
-    if len(shape) < 2 or groups < 1 or shape[1] % groups:
+def expect_groups(shape, num_groups):
+    if len(shape) < 2 or num_groups < 1 or shape[1] % num_groups:
         raise mxnet_error(
             ValueError,
-            f"operator 'layers.group_norm': x is {tuple(shape)}, groups is {groups}\n"
-            "  expected x (n, c, ...), c a multiple of groups",
+            f"operator 'layers.group_norm': x is {tuple(shape)}, num_groups is {num_groups}\n"
+            "  expected x (n, c, ...), c a multiple of num_groups",
         )

@@ -23,7 +23,8 @@ class hard_swish:
 
     def dx(dy, x):
         within = nd.abs(x) < 3
-        return dy * ((nd.clip(x + 3, a_min=0, a_max=6) + x * within) / 6)
+        inner = nd.clip(x, a_min=-3, a_max=3) * within  # an infinite x times 0 is NaN
+        return dy * ((nd.clip(x + 3, a_min=0, a_max=6) + inner) / 6)
 
     def shapes(x):
         return {"y": x}

@@ -11,7 +11,7 @@ __all__ = ["layer_norm"]
 
 @operator(name="layers.layer_norm")
 class layer_norm:
-    """Normalization of the last axis, y = gamma (x - mean) / √(variance + eps) + beta.
+    """Normalization of the last axis, y = gamma (x - mean) / √(variance + epsilon) + beta.
 
     x : (..., k)      gamma, beta : (k,)      y : (..., k)
 
@@ -23,9 +23,10 @@ class layer_norm:
     """
 
     saves = ("mean", "rstd")
+    renamed = {"eps": "epsilon"}
 
-    def forward(x, gamma, beta, *, eps: float = 1e-5):
-        mean, centered, rstd = moments(widen(x), eps)
+    def forward(x, gamma, beta, *, epsilon: float = 1e-5):
+        mean, centered, rstd = moments(widen(x), epsilon)
         scale = (1,) * (x.ndim - 1) + (-1,)
         y = centered * rstd * widen(gamma).reshape(scale) + widen(beta).reshape(scale)
         return narrow(y, x), mean, rstd
@@ -50,4 +51,4 @@ def layer_norm_gradients(dy, x, gamma, mean, rstd):
     slope = nd.dot(product, weight) * nd.square(rstd) / k
     dx = (head * weight.reshape((1, -1)) - centered * slope - level) * rstd
     dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
-    return dx.reshape(x.shape), dgamma, nd.sum(head, axis=0)
+    return nd.reshape_like(dx, x), dgamma, nd.sum(head, axis=0)

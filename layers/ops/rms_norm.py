@@ -11,7 +11,7 @@ __all__ = ["rms_norm"]
 
 @operator(name="layers.rms_norm")
 class rms_norm:
-    """Normalization of the last axis by its root mean square, y = gamma x / √(mean x² + eps).
+    """Normalization of the last axis by its root mean square, y = gamma x / √(mean x² + epsilon).
 
     x : (..., k)      gamma : (k,)      y : (..., k)
 
@@ -23,9 +23,10 @@ class rms_norm:
     """
 
     saves = ("rstd",)
+    renamed = {"eps": "epsilon"}
 
-    def forward(x, gamma, *, eps: float = 1e-6):
-        y, rstd = normal_by_square(widen(x), widen(gamma), eps)
+    def forward(x, gamma, *, epsilon: float = 1e-6):
+        y, rstd = normal_by_square(widen(x), widen(gamma), epsilon)
         return narrow(y, x), rstd
 
     def backward(dy, x, gamma, rstd):
@@ -36,9 +37,9 @@ class rms_norm:
         return {"gamma": x[-1:], "y": x}
 
 
-def normal_by_square(x, gamma, eps):
-    """The output, and 1 / √(mean x² + eps) of each row."""
-    rstd = inverse_root(x, eps)
+def normal_by_square(x, gamma, epsilon):
+    """The output, and 1 / √(mean x² + epsilon) of each row."""
+    rstd = inverse_root(x, epsilon)
     return x * rstd * gamma.reshape((1,) * (x.ndim - 1) + (-1,)), rstd
 
 
@@ -50,4 +51,4 @@ def rms_norm_gradients(dy, x, gamma, rstd):
     slope = nd.dot(product, weight) * nd.square(rstd) / x.shape[-1]
     dx = (head * weight.reshape((1, -1)) - data * slope) * rstd
     dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
-    return dx.reshape(x.shape), dgamma
+    return nd.reshape_like(dx, x), dgamma

@@ -7,6 +7,8 @@ from pathlib import Path
 import forks
 import pytest
 
+from layers import ops
+from layers.check import check_operator
 from layers.check.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +21,30 @@ def test_all_passed(capsys):
     assert status == 0 and "gradient of w" in out
     assert out.startswith("operator layers.dense: x (4, 3), w (5, 3)")
     assert out.splitlines()[-1].endswith("0 failed, 1 not checked")
+
+
+def test_a_quick_check(capsys):
+    assert main(["layers.ops:dense", "--input", "4x3", "--input", "5x3", "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert "gradient of w" in out and "hybridized = eager" in out
+    assert "a quick check is asked for" in out
+    assert not any(name in out for name in ("second order", "compiled", "dtypes", "batch size"))
+
+
+def test_a_terminal_shows_the_check_that_is_made(capsys, monkeypatch):
+    given = ["layers.ops:relu", "--input", "4x3", "--quick"]
+    main(given)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    main(given)
+    told = capsys.readouterr().err.split("\r\033[K")
+    assert "gradient of x" in told and told[-1] == ""
+
+
+def test_progress_names_each_check():
+    told = []
+    report = check_operator(ops.relu, (4, 3), compiled=False, progress=told.append)
+    assert told == [c.name for c in report] and len(told) > 10
 
 
 def test_one_failed(capsys):

@@ -80,6 +80,32 @@ def test_the_tutorials_dense():
     assert "(5, 3)" in problems["gradient of data"]
 
 
+@pytest.mark.parametrize("factor", [0.5, -1])
+def test_a_gradient_that_is_wrong_by_a_factor(factor):
+    @operator
+    class square:
+        def forward(x):
+            return x * x
+
+        def dx(dy, x):
+            return 2 * factor * dy * x
+
+    text = checked(square, (2, 3))["gradient of x"].text
+    assert text.endswith(f"; 6 of 6 elements are wrong; each is {factor} times the numeric one")
+
+
+def test_a_gradient_that_is_wrong_elsewhere_has_no_factor():
+    @operator
+    class square:
+        def forward(x):
+            return x * x
+
+        def dx(dy, x):
+            return 2 * dy * x + 1
+
+    assert "times" not in checked(square, (2, 3))["gradient of x"].text
+
+
 def test_a_gradient_of_the_wrong_shape_is_that_of_one_input():
     @operator
     class product:

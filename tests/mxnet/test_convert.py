@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import json
 import os
 import pickle
 import subprocess
@@ -522,3 +523,41 @@ def test_operators_of_others(mx, tmp_path):
     given = "convert", "net", "out.pt", "--import", "nothing"
     done = run(*given, folder=tmp_path, code=SUBCOMMAND)
     assert done.returncode == 1 and "--import nothing: No module named" in done.stderr
+
+
+STRANDED = """
+import mxnet as mx
+import numpy as np
+
+class Twice(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], mx.nd.array(in_data[0].asnumpy().astype(np.float) * 2))
+
+@mx.operator.register("twice_of_old_code")
+class TwiceProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Twice()
+"""
+
+
+@pytest.mark.parametrize("given", ["stranded", "stranded.py", "code/stranded.py"])
+def test_operators_of_code_that_imports_mxnet(mx, tmp_path, given):
+    path = tmp_path / ("code" if "/" in given else "") / "stranded.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(STRANDED)
+    node = {"op": "Custom", "name": "y", "inputs": [[0, 0, 0]]}
+    node["attrs"] = {"op_type": "twice_of_old_code"}
+    nodes = [{"op": "null", "name": "data", "inputs": []}, node]
+    graph = {"nodes": nodes, "arg_nodes": [0], "heads": [[1, 0, 0]]}
+    (tmp_path / "net-symbol.json").write_text(json.dumps(graph))
+    mx.nd.save(str(tmp_path / "net-0000.params"), {})
+    done = run("net", "out", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("\n  in this command: --import MODULE, or --import FILE.py\n")
+    done = run("net", "out", "--import", given, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_name_of_a_custom_that_was_not_called(mx):
+    with pytest.raises(mx.MXNetError, match="by its first call, or by reading its attribute"):
+        mx.nd.Custom(mx.nd.ones((2,)), op_type="Custom_twice_0123abcd")

@@ -168,6 +168,23 @@ MISTAKES = {
         ValueError,
         ["weight is (5, 3)", "data (3, 4)", "4 columns", "expected weight (num_hidden=5, 4)"],
     ),
+    "@": (lambda nd, a: a @ a, TypeError, ["@: of NDArray and NDArray", "expected nd.dot(a, b)"]),
+    "@ of NumPy": (lambda nd, a: a.asnumpy() @ a, TypeError, ["@: of NDArray and ndarray"]),
+    "a tensor": (
+        lambda nd, a: a + a.to_torch(),
+        ValueError,
+        ["add: an operand is of type Tensor", "nd.from_torch(...) makes"],
+    ),
+    "one-hot labels": (
+        lambda nd, a: nd.pick(a, a),
+        ValueError,
+        ["pick: index is (3, 4)", "SoftmaxCrossEntropyLoss(sparse_label=False) takes one-hot"],
+    ),
+    "data that does not fit": (
+        lambda nd, a: nd.FullyConnected(a, nd.ones((5, 3)), no_bias=True, num_hidden=5),
+        ValueError,
+        ["expected weight (num_hidden=5, 4), or data with 3 columns"],
+    ),
     "reshape": (
         lambda nd, a: a.reshape((5, -1)),
         ValueError,

@@ -72,6 +72,13 @@ def test_the_formula_of_swiglu():
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_the_slope_of_hard_swish_at_infinity_and_nan(on):
+    with kernels(on):
+        _, slope = values_and_gradients(ops.hard_swish, [np.inf, -np.inf, np.nan], ones=True)
+    np.testing.assert_equal(slope, [1, 0, np.nan])
+
+
 @CASES
 @pytest.mark.parametrize("dtype", [FLOAT16, "float32", "float64"])
 def test_extreme_values(case, dtype):

@@ -196,6 +196,30 @@ def told(caplog):
     return [r.getMessage() for r in caplog.records if r.name == "layers.mxnet.hybridize"]
 
 
+def full_like(x):
+    return np.full_like(x, 2) * x
+
+
+def by_name(x):
+    return (x + np.zeros(x.shape, "float32") + np.eye(4, 3).astype("float32")) / np.sqrt(x.shape[1])
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [full_like, by_name])
+def test_numpy_that_does_not_read_a_dtype_is_compiled(function, caplog):
+    """It is what docs/hybridize.md tells to write instead of x.dtype."""
+    caplog.set_level(logging.INFO, "layers.mxnet.hybridize")
+    op = customop("numpy")(function)
+    op.def_grad(lambda ans, x: lambda dy: dy)
+    net = gluon.nn.HybridLambda(lambda F, x: op(x))
+    net.hybridize(backend="aot_eager")
+    for _ in range(2):
+        found = net(nd.array(X))
+    np.testing.assert_allclose(found.asnumpy(), function(X.astype("float32")), rtol=1e-5)
+    assert told(caplog) == [f"operator {op.name!r} is compiled"]
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.slow
 def test_numpy_is_compiled_into_the_graph(caplog):

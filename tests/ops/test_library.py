@@ -19,7 +19,6 @@ import pytest
 from layers import engine
 from layers.engine import autograd, nd
 from layers.ops.ways import library, toolchain
-from layers.ops.ways.custom import register
 from layers.ops.ways.library import Library, LibraryError
 from layers.ops.ways.operator import Operator
 
@@ -150,7 +149,7 @@ def test_square_with_its_gradient():
         shapes=lambda x: {"y": x},
         opaque="it is compiled already",
     )
-    register(it)
+    it.register()
     x = nd.array([1.0, 4.0, 9.0])
     x.attach_grad()
     with autograd.record():

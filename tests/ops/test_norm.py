@@ -35,7 +35,7 @@ def group(x, gamma, beta):
 
 
 def two_groups(x, gamma, beta):
-    return ops.group_norm(x, gamma, beta, groups=2)
+    return ops.group_norm(x, gamma, beta, num_groups=2)
 
 
 # The operator, the composition, the axis of the channels, how many parameters, shapes of x.
@@ -279,9 +279,9 @@ def test_groups_that_do_not_divide():
 
 @pytest.mark.engine("torch")  # MXNet tells of it at a later call
 def test_groups_that_do_not_divide_the_channels_of_x():
-    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\), groups is 2\n  expected x \(n, c"):
+    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\), num_groups is 2\n  expected x \(n, c"):
         two_groups(*[nd.ones(s) for s in ((2, 3, 4), (3,), (3,))])
     block = GroupNormBlock(num_groups=2)
     block.initialize()
-    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\), groups is 2"):
+    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\), num_groups is 2"):
         block(nd.ones((2, 3, 4)))

@@ -278,8 +278,14 @@ def test_what_came_back_is_checked():
         def forward(x):
             return None
 
-    with pytest.raises(TypeError, match="output y is None\n  expected an NDArray"):
+    with pytest.raises(TypeError, match="output y is None\n  expected an NDArray; .* `return`"):
         nothing(nd.ones((3,)))
+
+
+@pytest.mark.parametrize("forward", [lambda *xs: xs[0], lambda x, **others: x])
+def test_a_forward_of_any_number_of_inputs(forward):
+    with pytest.raises(TypeError, match="forward takes any number of inputs.* customop takes any"):
+        operator(type("cat_sum", (), {"forward": forward}))
 
 
 @pytest.mark.engine("torch")

@@ -13,6 +13,7 @@ import pytest
 
 from layers import OperatorBlock
 from layers.engine import autograd, gluon, mx, nd
+from layers.ops.ways.function import customop
 from layers.ops.ways.kernel import KernelError, kernel
 from layers.ops.ways.primitive import Custom
 from layers.ops.ways.registration import (
@@ -837,3 +838,42 @@ def test_a_thousand_operators_are_freed():
 
     before = make(10)
     assert make(200) - before < 500
+
+
+@pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
+def test_a_second_derivative_through_a_custom_without_bprop():
+    slope = Custom(lambda x, dy: 2 * x * dy, lambda x, dy: x, lambda x, dy: x, "pyfunc")
+    square = Custom(
+        lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", bprop=lambda x, y, dy: (slope(x, dy),)
+    )
+    x = nd.array([1.0, 2])
+    x.attach_grad()
+    with pytest.raises(NotImplementedError, match="a second derivative is asked for"):
+        with autograd.record():
+            (dx,) = autograd.grad(square(x), [x], create_graph=True)
+        dx.backward()
+
+
+@pytest.mark.parametrize("make", ["customop", "Custom"])
+def test_a_name_of_ones_own(make):
+    name = f"named_by_its_{make}"
+    if make == "Custom":
+        twice = Custom(lambda x: 2 * x, lambda x: x, lambda x: x, "pyfunc", name=name)
+        made, arguments = twice.__reduce__()
+        assert made(*arguments).name == name
+        assert twice.operator.name == name
+    else:
+        twice = customop("numpy", name=name)(lambda x: 2 * x)
+    assert twice.name == name
+    node = twice(mx.sym.var("x"))
+    assert f'"op_type": "{name}"' in node.tojson()
+    y = mx.sym.load_json(node.tojson()).eval(x=nd.array([1.0, 2]))[0]
+    assert y.asnumpy().tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("name", ["", 3])
+def test_no_name(name):
+    with pytest.raises(TypeError, match="name is .*\n  expected text, or None"):
+        customop("numpy", name=name)
+    with pytest.raises(TypeError, match="name is .*\n  expected text, or None"):
+        Custom(lambda x: x, lambda x: x, lambda x: x, "pyfunc", name=name)

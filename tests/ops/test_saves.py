@@ -384,7 +384,7 @@ def test_what_forward_returns_is_checked():
         parts = {"forward": lambda x: result(x), "dx": lambda dy, m: dy * m, "saves": ("m",)}
         return operator(type("wrong", (), parts))
 
-    with pytest.raises(ValueError, match="gave 1 outputs\n  expected 2: y, and what it saves: m"):
+    with pytest.raises(ValueError, match="gave 1 output\n  expected 2: y, and what it saves: m"):
         define(lambda x: x)(nd.ones((2,)))
     with pytest.raises(TypeError, match=r"m, which it saves, is 2.0 \(float\)\n  expected an ND"):
         define(lambda x: (x * 1, 2.0))(nd.ones((2,)))

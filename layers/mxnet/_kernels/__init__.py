@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
 from importlib import import_module
@@ -82,6 +82,10 @@ class Kernel:
             backward=backward and _on_arrays(backward),
             saves=getattr(definition, "saves", ()),
         )
+
+    def takes(self, inputs: Sequence[NDArray | None], attributes: dict[str, Any]) -> bool:
+        """True if the kernel is to compute for these inputs, None for one left out."""
+        return bool(self.fits(*[a if a is None else a._tensor for a in inputs], **attributes))
 
 
 def find(operator) -> Kernel | None:

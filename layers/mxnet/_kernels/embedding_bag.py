@@ -16,6 +16,7 @@ class embedding_bag:
 
     def fits(w, ids, offsets, weights, mode, padding):
         fit = w.dim() == 2 and ids.dim() == (2 if offsets is None else 1)
+        fit = fit and w.is_floating_point()
         fit = fit and 0 not in (*w.shape, *ids.shape) and mode in ("sum", "mean")
         if offsets is not None:
             fit = fit and offsets.dim() == 1 and padding is None

@@ -16,4 +16,4 @@ class hard_swish:
         return F.hardsigmoid(x).mul_(x)  # F.hardswish is infinite for a large x
 
     def dx(dy, x):
-        return _backward(dy, x)
+        return _backward(dy, x).add_(x.clamp(0, 0))  # NaN, where it is dy by itself

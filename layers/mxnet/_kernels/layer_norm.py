@@ -12,11 +12,13 @@ _backward = torch.ops.aten.native_layer_norm_backward.default
 class layer_norm:
     saves = ("mean", "rstd")
 
-    def fits(x, gamma, beta, eps):
+    def fits(x, gamma, beta, epsilon):
         return x.shape[-1:] == gamma.shape == beta.shape and are_alike(x, gamma, beta)
 
-    def forward(x, gamma, beta, *, eps):
-        y, mean, rstd = torch.native_layer_norm(wide(x), gamma.shape, wide(gamma), wide(beta), eps)
+    def forward(x, gamma, beta, *, epsilon):
+        y, mean, rstd = torch.native_layer_norm(
+            wide(x), gamma.shape, wide(gamma), wide(beta), epsilon
+        )
         return y.to(x.dtype), mean, rstd
 
     def backward(dy, x, gamma, beta, mean, rstd):

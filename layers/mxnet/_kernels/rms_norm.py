@@ -12,13 +12,13 @@ _backward = torch.ops.aten.native_layer_norm_backward.default
 class rms_norm:
     saves = ("rstd",)
 
-    def fits(x, gamma, eps):
+    def fits(x, gamma, epsilon):
         return x.shape[-1:] == gamma.shape and are_alike(x, gamma)
 
-    def forward(x, gamma, *, eps):
+    def forward(x, gamma, *, epsilon):
         data = wide(x)
         size = torch.linalg.vector_norm(data, dim=-1, keepdim=True)
-        rstd = size.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
+        rstd = size.square_().div_(x.shape[-1]).add_(epsilon).rsqrt_()
         return torch.mul(data, wide(gamma)).mul_(rstd).to(x.dtype), rstd
 
     def backward(dy, x, gamma, rstd):

@@ -24,13 +24,15 @@ class scaled_dot_product_attention:
         return fit and q.is_cpu and q.is_floating_point() and q.dtype == k.dtype == v.dtype
 
     def forward(q, k, v, mask, *, causal, scale):
-        return _forward(
+        y, level = _forward(
             *with_unit_stride(q, k, v),
             0.0,
             causal and q.shape[2] > 1,
             attn_mask=bias(mask, q, k),
             scale=q.shape[-1] ** -0.5 if scale is None else scale,
         )
+        zero = q.mean(-1, keepdim=True).mul_(0)  # NaN for a q with NaN, of which y is 0 by itself
+        return y.add_(zero), level
 
     def backward(dy, q, k, v, mask, y, level, causal, scale):
         found = _backward(

@@ -171,9 +171,7 @@ class OperatorOp(UserOp):
         return tuple(given), attributes | omitted
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
-        return self.operator.read_named(
-            {n: v for n, v in given.items() if n not in ("op_type", "ctx")}
-        )
+        return self.operator.read_node({n: v for n, v in given.items() if n != "op_type"})
 
     def as_texts(self, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, str]:
         values = self._values(attributes)

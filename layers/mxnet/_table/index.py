@@ -155,9 +155,12 @@ def pick(
     shape = list(data.shape)
     size, shape[axis] = shape[axis], 1
     if index.numel() != math.prod(shape):
+        hot = index.shape == data.shape  # labels with a number for each class
         raise ShapeError(
             f"pick: index is {tuple(index.shape)}\n"
             f"  expected data {tuple(data.shape)} without axis {axis}, or with size 1 there"
+            + "; SoftmaxCrossEntropyLoss(sparse_label=False) takes one-hot labels"
+            * hot
         )
     at = _inside("pick", index, size, mode).reshape(shape)
     y = _gathered(data, axis, at)

@@ -65,10 +65,12 @@ def FullyConnected(
     """
     x = data if not flatten or data.dim() == 2 else _rows(data)
     if weight.shape != (num_hidden, x.shape[-1]):
+        fits = weight.dim() == 2 and len(weight) == num_hidden
+        columns = f", or data with {weight.shape[1]} columns" if fits else ""
         raise ShapeError(
             f"FullyConnected: weight is {tuple(weight.shape)}, but data {tuple(data.shape)} "
             f"{'flattens to' if flatten else 'has'} {x.size(-1)} columns\n"
-            f"  expected weight (num_hidden={num_hidden}, {x.size(-1)})"
+            f"  expected weight (num_hidden={num_hidden}, {x.size(-1)}){columns}"
         )
     if (bias is None) is not no_bias or (not no_bias and bias.shape != (num_hidden,)):
         _bias("FullyConnected", bias, no_bias)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 
 import numpy as np
+from torch import Tensor
 
 from .._table import registry
 from .._tensor import describe
@@ -73,9 +74,10 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
                 value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
                 return int(value) if integers else value
         other = rhs if isinstance(lhs, NDArray) else lhs
+        maker = "from_torch" if isinstance(other, Tensor) else "array"
         raise ArgumentError(
             f"{name}: an operand is of type {type(other).__name__}\n"
-            "  expected an NDArray or a number; nd.array(...) makes an array of others"
+            f"  expected an NDArray or a number; nd.{maker}(...) makes an array of others"
         )
 
     function.__name__ = function.__qualname__ = name
@@ -120,7 +122,15 @@ def _in_place(name: str):
     return method
 
 
+def _refuse_matrix_product(self, other):
+    raise DTypeError(
+        f"@: of {type(self).__name__} and {type(other).__name__}\n"
+        "  expected nd.dot(a, b); nd.batch_dot(a, b) of two stacks of matrices; or arrays of mx.np"
+    )
+
+
 def _fill(cls: type) -> None:
+    cls.__matmul__ = cls.__rmatmul__ = _refuse_matrix_product
     for name, (*_, method) in ROWS.items():
         if method is None:
             continue

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...engine import mxnet_error
 
 if TYPE_CHECKING:
     from .operator import Operator
 
-__all__ = ["parameter_names", "validate"]
+__all__ = ["expect_name", "parameter_names", "validate"]
+
+
+def expect_name(who: str, name: Any) -> None:
+    """Refuse a name of an operator that is no text."""
+    if name is not None and not (isinstance(name, str) and name):
+        raise mxnet_error(TypeError, f"{who}: name is {name!r}\n  expected text, or None")
 
 
 def validate(operator: Operator) -> None:
@@ -42,6 +48,7 @@ def validate(operator: Operator) -> None:
                 "  expected different names",
             )
     _validate_saves(operator)
+    _validate_renamed(operator)
     _validate_surrogate(operator)
     for input_name, names in operator.needs.items():
         if unknown := [n for n in names if n not in operator.known]:
@@ -49,6 +56,17 @@ def validate(operator: Operator) -> None:
                 TypeError,
                 f"operator {operator.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
                 f"  expected one of {', '.join(sorted(operator.known))}",
+            )
+
+
+def _validate_renamed(operator: Operator) -> None:
+    taken = (*operator.inputs, *operator.attributes)
+    for former, now in operator.renamed.items():
+        if former in taken or now not in operator.attributes:
+            raise mxnet_error(
+                TypeError,
+                f"operator {operator.name!r}: renamed has {former!r} for {now!r}\n"
+                "  expected a former name, which nothing has now, for that of an attribute",
             )
 
 

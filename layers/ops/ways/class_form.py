@@ -98,6 +98,7 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         saves=_names(definition, name, "saves", ()),
         optional=[p.name for p in arrays if p.default is None],
         attributes=attributes,
+        renamed=getattr(definition, "renamed", None),
         gradients=gradients,
         pure=getattr(definition, "pure", True) if pure is None else pure,
         low_precision=getattr(definition, "low_precision", False),
@@ -122,6 +123,9 @@ def _expect_forward(
         "forward has the input 'ctx', and is called without it; gradients name what they need": (
             "ctx" in inputs
         ),
+        "forward takes any number of inputs, and each needs a name; customop takes any number": any(
+            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in arrays
+        ),
         "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
         "an input has a default that is not None; attributes stand after *": any(
             p.default is not None and p.default is not p.empty for p in arrays
@@ -142,7 +146,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
         else:
             kind, known, reason = (
                 "part of an operator",
-                {*functions, "outputs", "states", "saves", "pure", "low_precision"},
+                {*functions, "outputs", "states", "saves", "renamed", "pure", "low_precision"},
                 "",
             )
         if part not in known and (reason or not part.startswith("_")):

@@ -49,11 +49,17 @@ class _Prop(mx.operator.CustomOpProp):
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
         self.operator = operator
-        given = operator.read_named(text)
+        given, self.refusal = {}, None
+        try:
+            given = operator.read_node(text)
+        except TypeError as error:  # raised here, it would end the process on Apache MXNet
+            self.refusal = error
         self.inputs = [n for n in operator.inputs if f"no_{n}" not in given]
         self.attributes = {n: v for n, v in given.items() if n in operator.attributes}
 
     def list_arguments(self) -> list[str]:
+        if self.refusal is not None:
+            raise self.refusal
         return [n for n in self.inputs if n not in self.operator.states]
 
     def list_outputs(self) -> list[str]:

@@ -27,6 +27,7 @@ from ..._errors import describe_value
 from ...engine import mx, mxnet_error, nd, sym
 from ._arguments import Form, Layout, is_array, signature
 from ._function_operator import BORDERS, FunctionOperator, Maker, Rule
+from ._validation import expect_name
 from .numpy_border import array
 from .operator import expect_bool, name_of
 
@@ -35,7 +36,9 @@ __all__ = ["Primitive", "customop"]
 CONSTANTS = {type(None), bool, int, float, str}  # types of attributes that cannot contain an array
 
 
-def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Callable], Primitive]:
+def customop(
+    type: str, *, outputs: int = 1, pure: bool = True, name: str | None = None
+) -> Callable[[Callable], Primitive]:
     """Make an operator of a function of arrays; decorator.
 
     It is called with NDArrays (or NumPy's arrays, or Symbols), and is registered under its name
@@ -52,12 +55,14 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
     pure : bool
         Whether it and its gradients are functions of their arguments. With False their Python runs
         in each call, also where a graph is recorded or compiled.
+    name : str, optional
+        The name to register it under, in place of the module's and its own.
 
     Raises
     ------
     ValueError, TypeError
-        The type is unknown, `outputs` is no number from 1, `pure` is no bool; or the decorator is
-        used without parentheses.
+        The type is unknown, `outputs` is no number from 1, `pure` is no bool, `name` no text; or
+        the decorator is used without parentheses.
     EngineError
         A TypeError: the type is 'torch', and the engine is MXNet.
 
@@ -85,11 +90,15 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
         )
 
     expect_bool("customop", "pure", pure)
+    expect_name("customop", name)
 
     def decorate(function: Callable) -> Primitive:
         if not (callable(function) and hasattr(function, "__name__")):
             raise mxnet_error(TypeError, f"customop({type!r}): {function!r}\n  expected a function")
-        return Primitive(function, type, outputs, pure=pure)
+        made = Primitive(function, type, outputs, name, pure)
+        if name is not None:
+            made.operator.register()
+        return made
 
     return decorate
 

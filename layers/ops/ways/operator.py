@@ -17,7 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from ... import engine
-from ..._errors import describe_value, note
+from ..._errors import describe_value, did_you_mean, note
+from ..._renamed import deprecate
 from ...engine import mxnet_error
 from . import inference
 from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
@@ -47,6 +48,9 @@ class Operator:
         Inputs that may be left out; they are None then.
     attributes : dict of str to value
         With their defaults.
+    renamed : dict of str to str
+        By the former name of an attribute, its name: calls and graphs in files that have the former
+        one are read with a DeprecationWarning.
     gradients : dict of str to callable
         By input, the function that returns its gradient.
     backward : callable, optional
@@ -98,6 +102,7 @@ class Operator:
         saves: Sequence[str] = (),
         optional: Sequence[str] = (),
         attributes: dict[str, Any] | None = None,
+        renamed: dict[str, str] | None = None,
         gradients: dict[str, Callable] | None = None,
         backward: Callable | None = None,
         shapes: Callable | None = None,
@@ -113,7 +118,7 @@ class Operator:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.inputs, self.outputs, self.states = tuple(inputs), tuple(outputs), tuple(states)
         self.saves, self.optional = tuple(saves), tuple(optional)
-        self.attributes = attributes or {}
+        self.attributes, self.renamed = attributes or {}, renamed or {}
         self.gradients, self.backward = gradients or {}, backward
         self.shapes, self.types, self.loss = shapes, types, loss
         self.surrogate = surrogate
@@ -224,6 +229,7 @@ class Operator:
                 return list(args), {}
         values = dict(zip(self.inputs, args))
         attributes = {}
+        kwargs = self.by_present_names(kwargs)
         for name, value in kwargs.items():
             if name in self.attributes:
                 attributes[name] = self.parse(name, value)
@@ -234,9 +240,11 @@ class Operator:
             elif name in self.inputs:
                 values[name] = value
             else:
+                hint = did_you_mean(name, [*self.inputs, *self.attributes])
                 raise mxnet_error(
                     TypeError,
-                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}",
+                    f"operator {self.name!r}: unexpected argument {name!r}{hint}\n"
+                    f"  {self._expected}",
                 )
         if len(args) > len(self.inputs):
             raise mxnet_error(
@@ -250,29 +258,54 @@ class Operator:
                 )
         return arrays, attributes
 
-    def read_named(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the attributes of ``Custom(..., op_type=name)``, parsed.
+    def read_node(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the attributes of a node, parsed and by their names of now.
 
-        ``no_b`` is True where the optional input ``b`` is left out.
+        They may be texts. ``no_b`` is True where the optional input ``b`` is left out.
 
         Raises
         ------
         TypeError
-            An attribute is unknown, or not of its default's type.
+            An attribute is unknown, there twice, or not of its default's type.
         """
-        omitted = {f"no_{n}" for n in self.optional}
         found: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in self.by_present_names(given).items():
             if name in self.attributes:
                 found[name] = self.parse(name, value)
-            elif name not in omitted:
+            elif name.startswith("no_") and name[3:] in self.optional:
+                found |= {name: True} if str(value) == "True" else {}
+            elif not (name.startswith("__") or name in ("ctx", "name")):  # of nodes, not operators
                 raise mxnet_error(
                     TypeError,
-                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}",
+                    f"operator {self.name!r}: it has no attribute {name!r}"
+                    f"{did_you_mean(name, self.attributes)}\n  {self._expected}",
                 )
-            elif str(value) == "True":
-                found[name] = True
         return found
+
+    def by_present_names(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments by their names of now; warn of those by former names.
+
+        Raises
+        ------
+        TypeError
+            An argument is there by both names.
+        """
+        former = [name for name in given if name in self.renamed]
+        if not former:
+            return given
+        for name in former:
+            now = self.renamed[name]
+            if now in given:
+                raise mxnet_error(
+                    TypeError,
+                    f"operator {self.name!r}: {now} is given twice, once as {name}\n"
+                    f"  {self._expected}",
+                )
+            deprecate(
+                f"operator {self.name!r}: {name}={given[name]} is deprecated\n"
+                f"  write {now}={given[name]}"
+            )
+        return {self.renamed.get(n, n): value for n, value in given.items()}
 
     def expect(self, inputs: tuple) -> None:
         """Refuse arrays of the other engine."""
@@ -284,7 +317,7 @@ class Operator:
         names = tuple(f"y{i}" for i in range(count))
         declared = f"; outputs = {names} declares {count}" if count > len(self.results) else ""
         return (
-            f"operator {self.name!r}: forward gave {count} outputs\n"
+            f"operator {self.name!r}: forward gave {count} output{'s' * (count != 1)}\n"
             f"  expected {len(self.results)}: {', '.join(self.outputs)}{saved}{declared}"
         )
 

@@ -21,6 +21,7 @@ from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
 from ._primitive.input_dtypes import InputDtypes
 from ._primitive.names import unique_name
+from ._validation import expect_name
 from .kernel import Kernel, KernelError
 from .numpy_border import NUMBERS, dtype_of, is_floating
 from .operator import Operator, as_wrapper_of, expect_bool, free_names
@@ -67,11 +68,13 @@ class Custom:
         The dtypes of inputs that `func` is written for, ``"float32 int32"``; a list where it takes
         several. ``any`` is any dtype, and one alone is that of all inputs. Smaller inputs of the
         same kind are cast up. By default 'float32' for 'aot', 'any' for the others.
+    name : str, optional
+        The name to register it under; by default one with a hash of the arguments.
 
     Attributes
     ----------
     name : str
-        The name under which it is registered when it is used in a graph; no other operator has it.
+        The name under which it is registered when it is used in a graph.
 
     Raises
     ------
@@ -92,8 +95,9 @@ class Custom:
         reg_info: Any = None,
         pure: bool = True,
         dtypes: Any = None,
+        name: str | None = None,
     ):
-        self._arguments = func, out_shape, out_dtype, func_type, bprop, reg_info, pure, dtypes
+        self._arguments = func, out_shape, out_dtype, func_type, bprop, reg_info, pure, dtypes, name
         info = getattr(func, "reg_info", None) if reg_info is None else reg_info
         who = f"Custom {_title(func)!r}"
         code = _code(who, func, func_type)
@@ -105,7 +109,10 @@ class Custom:
         self.pure = expect_bool(who, "pure", pure)
         self.__name__ = _title(func)
         told = () if dtypes is None else (dtypes,)
-        self.name = unique_name(self.__name__, (*self._arguments[:5], dicts(who, info), *told))
+        expect_name(who, name)
+        self.name = name or unique_name(
+            self.__name__, (*self._arguments[:5], dicts(who, info), *told)
+        )
         self.bprop, self._who = bprop, f"operator {self.name!r}"
         self.registered = registrations(who, info, func_type)
         registered = next(iter(self.registered.values()), None)
@@ -328,7 +335,8 @@ class Custom:
             def backward(**_):
                 raise NotImplementedError(
                     f"{who}: its gradient is needed, and it has no bprop\n"
-                    "  expected Custom(..., bprop=...), or inputs without gradients"
+                    "  expected Custom(..., bprop=...), or inputs without gradients; where it "
+                    "computes another operator's gradient, a second derivative is asked for"
                 )
 
             return backward

@@ -318,6 +318,12 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     RecordingError
         Nothing was recorded for a head, or it is used up by an earlier `backward`.
     """
+    heads = _listed(heads)
+    go_back(heads, _listed_like(heads, head_grads), retain_graph, train_mode)
+
+
+def go_back(heads: Sequence, head_grads: Sequence, retain_graph: bool, train_mode: bool) -> None:
+    """Do what `backward` does, for as many gradients as heads."""
     tensors, gradients = _heads("backward", heads, head_grads)
     state = this_thread.state
     before, state.training = state.training, train_mode
@@ -365,7 +371,8 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
                 f"grad: variable {i} is {describe_value(variable)}\n  expected an NDArray"
             )
     retain_graph = create_graph if retain_graph is None else retain_graph
-    tensors, gradients = _heads("grad", heads, head_grads)
+    heads = _listed(heads)
+    tensors, gradients = _heads("grad", heads, _listed_like(heads, head_grads))
     metadata = _metadata_of(tensors)
     with _Scope(None, train_mode):
         found = _run(
@@ -415,9 +422,13 @@ def _listed(arrays) -> list | tuple:
     return arrays if isinstance(arrays, (list, tuple)) else [arrays]
 
 
-def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
-    heads = _listed(heads)
-    given = [None] * len(heads) if head_grads is None else _listed(head_grads)
+def _listed_like(heads: Sequence, head_grads) -> Sequence:
+    """Return the gradients of the heads as a list, None for ones."""
+    return [None] * len(heads) if head_grads is None else _listed(head_grads)
+
+
+def _heads(name: str, heads: Sequence, given: Sequence) -> tuple[tuple, tuple]:
+    """Return the tensors of the heads, and their gradients."""
     if not heads or len(given) != len(heads):
         raise ArgumentError(
             f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
@@ -559,7 +570,7 @@ def saved_tensors(ctx) -> tuple[torch.Tensor, ...]:
     try:
         return ctx.saved_tensors
     except RuntimeError as error:
-        raise _translated(error) from error
+        raise translated(error) from error
 
 
 def plain_apply(function: type[torch.autograd.Function]) -> Callable:
@@ -576,7 +587,7 @@ def plain_apply(function: type[torch.autograd.Function]) -> Callable:
 def _explain(error: RuntimeError) -> NoReturn:
     """Raise an error of PyTorch's autograd as ours, and one of an operator's code as it is."""
     if type(error) is RuntimeError and _raised_by_pytorch(error):
-        raise _translated(error) from error
+        raise translated(error) from error
     raise error
 
 
@@ -586,7 +597,7 @@ NO_SECOND = (
 )
 
 
-def _translated(error: RuntimeError) -> MXNetError:
+def translated(error: RuntimeError) -> MXNetError:
     """Our error for one of PyTorch's autograd."""
     text = str(error)
     if "second time" in text:

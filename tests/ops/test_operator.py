@@ -1078,3 +1078,32 @@ def test_a_wrong_call_is_an_error_of_mxnet_and_of_python():
         assert isinstance(error, TypeError) and message in str(error)
     error = refused(lambda: OperatorBlock("test_no_such_operator"))
     assert isinstance(error, ValueError) and "no operator is registered" in str(error)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("profiled", ["forward", "backward"])
+def test_a_profiler_may_begin_and_end_between_forward_and_backward(profiled, monkeypatch):
+    from layers.mxnet._state import State
+
+    @operator
+    class cubed:
+        def forward(x):
+            return x * x * x
+
+        def dx(dy, x):
+            return dy * 3 * x * x
+
+    x = nd.array([2.0, 3.0])
+    x.attach_grad()
+    seen = []
+    profile = staticmethod(lambda category, name, function: seen.append(name) or function)
+    with monkeypatch.context() as patch:
+        if profiled == "forward":
+            patch.setattr(State, "profile", profile)
+        with autograd.record():
+            y = cubed(x)
+    if profiled == "backward":
+        monkeypatch.setattr(State, "profile", profile)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [12, 27]
+    assert any("cubed" in name for name in seen)

@@ -447,7 +447,7 @@ class NDArray(Memory, Methods):
 
     def backward(self, out_grad=None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradients of the arrays that this one depends on; see `autograd.backward`."""
-        autograd.backward([self], [out_grad], retain_graph, train_mode)
+        autograd.go_back((self,), (out_grad,), retain_graph, train_mode)
 
     def wait_to_read(self) -> None:
         """Wait until the array is computed."""

@@ -23,7 +23,20 @@ def read(name):
         "inference": lambda: 1 + torch.is_inference_mode_enabled(),
         "precision": lambda: len(torch.get_float32_matmul_precision()),
         "autocast": lambda: 1 + torch.is_autocast_enabled("cpu"),
+        "warn only": lambda: 1 + torch.is_deterministic_algorithms_warn_only_enabled(),
+        "convolutions": lambda: 1 + (torch.backends.mkldnn.conv.fp32_precision == "bf16"),
+        "device": lambda: 1 + (torch.get_default_device().type == "meta"),
     }[name]
+
+
+@pytest.fixture(autouse=True)
+def _nondeterministic():
+    yield
+    torch.set_deterministic_debug_mode("default")
+
+
+def set_precision_of_convolutions(precision):
+    torch.backends.mkldnn.conv.fp32_precision = precision
 
 
 def switched(name):
@@ -35,12 +48,18 @@ def switched(name):
         "default dtype": (torch.set_default_dtype, torch.float64, torch.float32),
         "deterministic": (torch.use_deterministic_algorithms, True, False),
         "threads": (torch.set_num_threads, 3, torch.get_num_threads()),
+        "warn only": (torch.set_deterministic_debug_mode, "warn", "error"),
+        "convolutions": (set_precision_of_convolutions, "bf16", "none"),
+        "device": (torch.set_default_device, "meta", None),
         "precision": (torch.set_float32_matmul_precision, "medium", "highest"),
     }[name]
     return lambda: setter(there), lambda: setter(back)
 
 
-NAMES = ["default dtype", "deterministic", "threads", "inference", "precision", "autocast"]
+NAMES = [
+    "default dtype", "deterministic", "threads", "inference", "precision", "autocast", "warn only",
+    "convolutions", "device",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

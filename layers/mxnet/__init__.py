@@ -58,7 +58,7 @@ from ._old.install import install
 from ._op.custom import custom
 from ._op.function import Function
 from ._run.cached_op import CachedOp
-from ._op.python_op import NDArrayOp, NumpyOp, PythonOp
+from ._old.python_op import NDArrayOp, NumpyOp, PythonOp
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus

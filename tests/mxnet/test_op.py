@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 
-import layers.mxnet as mx
 from layers import ops
-from layers.mxnet import autograd, nd, sym
-from layers.mxnet._op.registered import find
+from layers.engine import autograd, gluon, mx, nd, sym
 
 pytestmark = pytest.mark.engine("torch")
 
@@ -57,6 +54,8 @@ def test_a_node_has_the_op_of_its_operator():
 
 
 def test_a_node_of_a_prop_has_the_op_of_its_attributes():
+    from layers.mxnet._op.registered import find
+
     first, second, other = [
         node_of(sym.Custom(sym.var("x"), op_type="test_op.prop", by=by)) for by in (2, "2", 3)
     ]
@@ -104,7 +103,9 @@ def test_an_unknown_attribute_is_refused(call):
 
 
 def test_gradient_rules_of_the_table_in_torch_func():
-    net = mx.gluon.SymbolBlock(
+    import torch
+
+    net = gluon.SymbolBlock(
         sym.SoftmaxOutput(sym.var("x"), sym.var("label")), [sym.var("x"), sym.var("label")]
     ).to_torch()
     x, label = torch.rand(4, 3), torch.tensor([0.0, 1, 2, 1])

@@ -83,7 +83,7 @@ recorded = plain_apply(Differentiable)
 
 def apply(call: Call, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
     """Return the outputs of a call, which PyTorch's autograd records; grad mode is on."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_dynamo_compiling():
         return Differentiable.apply(call, *tensors)
     try:
         return recorded(call, *tensors)

@@ -103,7 +103,8 @@ class OperatorCall(CustomCall):
             raise
         finally:
             leave_operator(before)
-        results = tuple([t.detach() for t in self._results(y, tensors, specs)])
+        found = self._results(y, tensors, specs)
+        results = (found[0].detach(),) if len(found) == 1 else tuple([t.detach() for t in found])
         asked = ctx.needs_input_grad[1:]
         plan = self._plans.get(asked) or self._new_plan(asked)
         if plan.saved:

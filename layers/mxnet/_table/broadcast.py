@@ -194,17 +194,20 @@ def _modulo(x, y):
     return torch.where(y == 0, 0.0, torch.remainder(x, y))
 
 
-def _by_tensor(function):
-    """function(x, number), for which a number becomes a tensor once.
+def _by_tensor(function, negate=None):
+    """Return function(x, number), for which a number becomes a tensor once.
 
-    PyTorch makes one in each call, which takes it as long as the sum of a small array.
+    PyTorch makes one in each call, which takes it as long as the sum of a small array. `negate` is
+    called in place of the function for -1.
     """
 
     def compute(x, number):
+        if negate is not None and number == -1:
+            return negate(x)
         # 0.0 and -0.0 would be one number to the cache, and x may be a tracer's tensor.
-        is_kept = number and x.dtype in KEPT_DTYPES and type(x) is Tensor and x.is_cpu
-        if is_kept and not torch.compiler.is_compiling():
-            number = _tensor_of(number, x.dtype)
+        if number and x.dtype in KEPT_DTYPES and type(x) is Tensor and x.is_cpu:
+            if not torch.compiler.is_dynamo_compiling():
+                number = _tensor_of(number, x.dtype)
         return function(x, number)
 
     return compute
@@ -214,14 +217,6 @@ def _by_tensor(function):
 def _tensor_of(number, dtype):
     with torch.inference_mode(False):  # one made there could not be used while autograd records
         return torch.tensor(number, dtype=dtype, device="cpu")
-
-
-_multiply = _by_tensor(torch.mul)
-
-
-def _times(x, scalar):
-    # -x is a product by -1 in MXNet's API. PyTorch's own negation takes half the time.
-    return x.neg() if scalar == -1 else _multiply(x, scalar)
 
 
 def _power(x, y):
@@ -267,7 +262,8 @@ scalar("_minus_scalar", _by_tensor(torch.sub), "The difference, x - scalar.", "_
 scalar("_scatter_plus_scalar", torch.add, "The sum, x + scalar.")
 scalar("_scatter_minus_scalar", torch.sub, "The difference, x - scalar.")
 scalar("_rminus_scalar", _by_tensor(torch.rsub), "The difference, scalar - x.", "_RMinusScalar")
-scalar("_mul_scalar", _times, "The product, x scalar.", "_MulScalar")
+# -x is a product by -1 in MXNet's API. PyTorch's own negation takes half the time.
+scalar("_mul_scalar", _by_tensor(torch.mul, torch.neg), "The product, x scalar.", "_MulScalar")
 scalar("_div_scalar", _by_tensor(_divide), "The quotient, x / scalar.", "_DivScalar")
 scalar("_rdiv_scalar", _array(_divide, first=True), "The quotient, scalar / x.", "_RDivScalar")
 mod_scalar = scalar(

@@ -52,7 +52,7 @@ ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 def _with_number(operator: registry.Op, x: NDArray, number: float) -> NDArray:
     if x._is_sparse:
         return call(operator, (x,), {"scalar": number})
-    return evaluate(operator, (x,), [x._tensor], {"scalar": number}, x._context)
+    return evaluate(operator, (x,), (x._tensor,), {"scalar": number}, x._context)
 
 
 def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
@@ -63,9 +63,11 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
             if isinstance(rhs, NDArray):
                 if lhs._is_sparse or rhs._is_sparse:
                     return call(both, (lhs, rhs), {})
-                return evaluate(both, (lhs, rhs), [lhs._tensor, rhs._tensor], {}, lhs._context)
+                return evaluate(both, (lhs, rhs), (lhs._tensor, rhs._tensor), {}, lhs._context)
             if isinstance(rhs, NUMBERS):
-                return _with_number(right, lhs, rhs)
+                if lhs._is_sparse:
+                    return call(right, (lhs,), {"scalar": rhs})
+                return evaluate(right, (lhs,), (lhs._tensor,), {"scalar": rhs}, lhs._context)
         elif isinstance(lhs, NUMBERS):
             if isinstance(rhs, NDArray):
                 return _with_number(left, rhs, lhs)

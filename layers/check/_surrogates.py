@@ -53,7 +53,7 @@ def without_derivative(checker: Checker) -> str:
 
 def _set_forward(op: Operator, forward: Callable) -> None:
     op.forward = forward
-    vars(op).pop("_adapter", None)  # it may have kept the one before
+    op.forget_calls()
 
 
 def _noted(op: Operator, reasons: list[str]) -> Callable:

@@ -8,7 +8,7 @@ import torch
 
 from .autograd import plain_apply, saved_tensors
 
-__all__ = ["Call", "Specs", "apply", "recorded", "specs_of"]
+__all__ = ["Call", "Specs", "apply", "apply_plainly", "specs_of"]
 
 Tensor = torch.Tensor
 Specs = tuple[tuple[torch.Size, torch.dtype] | None, ...]
@@ -78,7 +78,7 @@ class Differentiable(torch.autograd.Function):
         return None, *ctx.call.differentiate(ctx, dys)
 
 
-recorded = plain_apply(Differentiable)
+apply_plainly = plain_apply(Differentiable)
 
 
 def apply(call: Call, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
@@ -86,7 +86,7 @@ def apply(call: Call, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
     if torch.compiler.is_dynamo_compiling():
         return Differentiable.apply(call, *tensors)
     try:
-        return recorded(call, *tensors)
+        return apply_plainly(call, *tensors)
     except RuntimeError as error:  # inside torch.func's transforms, before it does anything
         from ._transforms import transformed  # which needs this module
 

@@ -316,7 +316,7 @@ def registered_name(prop_class: type) -> str | None:
     return names[-1] if names else None
 
 
-def find(op_type: str) -> Any:
+def find(op_type: str | None) -> Any:
     """Return the `CustomOpProp` or the `Operator` of a name.
 
     A name may come from a file. No module that it names is imported, but this library's own.
@@ -324,10 +324,14 @@ def find(op_type: str) -> Any:
     Raises
     ------
     ArgumentError
-        It is no text.
+        It is None, or no text.
     MXNetError
         No operator is registered under the name; the nearest names are told.
     """
+    if op_type is None:
+        raise ArgumentError(
+            "Custom: op_type is missing\n  expected the name of a registered operator"
+        )
     if not isinstance(op_type, str):
         raise ArgumentError(
             f"Custom: op_type is {describe_value(op_type)}\n"

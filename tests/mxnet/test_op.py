@@ -113,3 +113,148 @@ def test_gradient_rules_of_the_table_in_torch_func():
     net(given, label).sum().backward()
     found = torch.func.grad(lambda x: net(x, label).sum())(x)
     assert torch.equal(found, given.grad)
+
+
+@pytest.mark.parametrize("how", [{}, {"static_alloc": True, "static_shape": True}], ids=str)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_graph_follows_a_gradient_that_is_registered_later(how, first):
+    @ops.customop("mxnet")
+    def scaled(x):
+        return x * 4
+
+    if first:
+        scaled.def_grad(lambda ans, x: lambda g: g * 12)
+    net = gluon.nn.HybridLambda(lambda F, x: scaled(x))
+    net.hybridize(**how)
+    x = nd.ones((2,))
+    x.attach_grad()
+    if first:
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert x.grad.asnumpy().tolist() == [12, 12]
+    else:
+        net(x)
+    scaled.def_grad(lambda ans, x: lambda g: g * 7)
+    if how:  # what was recorded stays until then
+        net.hybridize(**how)
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("hybridize", [None, {}, {"static_alloc": True, "static_shape": True}])
+def test_a_gradient_that_is_an_input_has_memory_of_its_own(hybridize):
+    @ops.operator
+    class half_square:
+        def forward(x):
+            return x * x / 2
+
+        def dx(x):
+            return x
+
+    net = gluon.nn.HybridLambda(lambda F, x: half_square(x))
+    if hybridize is not None:
+        net.hybridize(**hybridize)
+    for _ in range(4):
+        x = nd.array([1.0, 2.0])
+        x.attach_grad()
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        x -= 0.5 * x.grad
+        assert x.grad.asnumpy().tolist() == [1, 2]
+
+
+def test_calls_that_raise_are_no_attempts_to_record(caplog):
+    fails = [True]
+
+    @ops.operator
+    class sometimes:
+        def forward(x):
+            if fails[0]:
+                raise ValueError("not yet")
+            return x * 2
+
+        def dx(dy):
+            return dy * 2
+
+    net = gluon.nn.HybridLambda(lambda F, x: sometimes(x))
+    net.hybridize(static_alloc=True, static_shape=True)
+    x = nd.ones((2,))
+    x.attach_grad()
+    for fails[0] in [True] * 10 + [False] * 3:
+        try:
+            with autograd.record():
+                y = net(x)
+            y.backward()
+        except ValueError:
+            assert fails[0]
+    assert "no gradient was asked for" not in caplog.text
+
+
+def test_a_state_has_to_be_there():
+    with pytest.raises(TypeError, match="the state 'count' may be left out"):
+
+        @ops.operator
+        class counts:
+            states = ("count",)
+
+            def forward(x, count=None):
+                return x
+
+
+@pytest.mark.parametrize("op_type", ["test_op.mixed", "test_op.prop"])
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_an_array_is_no_attribute(op_type, in_graph):
+    with pytest.raises(ValueError, match="an input is an NDArray, in a graph a Symbol"):
+        if in_graph:
+            sym.Custom(data=nd.ones((2,)), op_type=op_type)
+        else:
+            nd.Custom(data=sym.var("x"), op_type=op_type)
+
+
+def test_a_loss_tells_how_it_gets_a_second_derivative():
+    @ops.operator
+    class loss:
+        def forward(x):
+            return x * x
+
+        def dx(x):
+            return 2 * x
+
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    with pytest.raises(Exception, match="expected dy among the parameters of its gradients"):
+        with autograd.record():
+            (dx,) = autograd.grad(loss(x), [x], create_graph=True)
+        dx.backward()
+
+
+@pytest.mark.parametrize("low", [False, True])
+def test_mixed_precision_casts_the_inputs_of_a_prop(low, monkeypatch):
+    import torch
+
+    from layers.mxnet._state import State
+    from layers.mxnet._table import precision
+
+    seen = []
+
+    class Seen(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            seen.append(np.dtype(in_data[0].dtype).name)
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("test_op.seen")
+    class SeenProp(mx.operator.CustomOpProp):
+        low_precision = low
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Seen()
+
+    monkeypatch.setattr(State, "precision", precision.Policy(torch.float16, (), (), (), ()))
+    x = nd.ones((2,))
+    nd.Custom(x, op_type="test_op.seen")
+    sym.Custom(sym.var("x"), op_type="test_op.seen").eval(x=x)
+    assert seen == ["float16" if low else "float32"] * 2

@@ -82,9 +82,7 @@ class CustomCall(Call):
         if self.traced:
             return separate(self, gradients)
         if CHECK_NAN:
-            names = self.inputs or range(len(gradients))
-            found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
-            expect_finite(self, "backward", (*saved, *dys), found)
+            self.expect_finite_gradients((*saved, *dys), gradients)
         if not self.twice and is_grad_enabled():
             message = f"{self.what} has no second derivative{self.reason}"
             return refuse_second(gradients, message)
@@ -102,6 +100,12 @@ class CustomCall(Call):
         names = self.outputs or range(len(results))
         found = {f"output {n}": t for n, t in zip(names, results)}
         expect_finite(self, "forward", tensors, found)
+
+    def expect_finite_gradients(self, tensors: Sequence, gradients: Sequence) -> None:
+        """Raise for gradients that are not finite, and all of the tensors are."""
+        names = self.inputs or range(len(gradients))
+        found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
+        expect_finite(self, "backward", tensors, found)
 
     def run(
         self, phase: str, tensors: Iterable, function: Callable, args: Sequence, kwargs: dict

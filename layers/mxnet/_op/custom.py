@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base import ArgumentError
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import Pending, _context, give
 from .registered import find
@@ -34,10 +33,6 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     ArgumentError, ShapeError
         Inputs are missing, too many, or of shapes that the operator does not take.
     """
-    if op_type is None:
-        raise ArgumentError(
-            "Custom: op_type is missing\n  expected the name of a registered operator"
-        )
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
     given = {k: v for k, v in kwargs.items() if k not in named}
     op = find(op_type, given)

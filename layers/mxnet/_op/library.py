@@ -19,7 +19,7 @@ _anywhere = nullcontext()
 
 
 def launch(library, values: Sequence, shapes: Sequence, dtypes: Sequence, attributes: dict) -> list:
-    """The outputs of a `layers.ops.library.Library`, where its inputs are.
+    """The outputs of a `layers.ops.ways.library.Library`, where its inputs are.
 
     Parameters
     ----------

@@ -38,7 +38,9 @@ class OperatorCall(CustomCall):
         self.operator, self.context, self.training = operator, context, training
         self.name, self.what = operator.name, f"operator {operator.name!r}"
         self.twice = not (operator.is_loss or operator.not_kept)
-        if operator.not_kept:
+        if operator.is_loss:
+            self.reason = "\n  expected dy among the parameters of its gradients"
+        elif operator.not_kept:
             self.reason = _without_second(operator, *operator.not_kept)
         self.visible = len(operator.outputs) if operator.saves else None
         self.inputs, self.outputs = operator.inputs, operator.outputs
@@ -85,9 +87,11 @@ class OperatorCall(CustomCall):
     # The commonest calls, in one frame each: 4 us of 49 for x * 2, forward and backward.
 
     def record(self, ctx, tensors):
-        if self.traced or State.profile is not None or call.CHECK_NAN:
+        if self.traced:
             return super().record(ctx, tensors)
-        context, new = self.context, NDArray
+        context, new, function = self.context, NDArray, self.operator.forward
+        if State.profile is not None:
+            function = State.profile("Custom Operator", self.name, function)
         ctx.specs = specs = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
         arrays = [
             None if t is None else new(t.detach() if t.requires_grad else t, context, BORROWED)
@@ -97,7 +101,7 @@ class OperatorCall(CustomCall):
             arrays[i]._held = VIEWED
         before = enter_operator(context, self.training)
         try:
-            y = self.operator.forward(*arrays, **self.attributes)
+            y = function(*arrays, **self.attributes)
         except Exception as error:
             self.explain(error, "forward", tensors)
             raise
@@ -105,6 +109,8 @@ class OperatorCall(CustomCall):
             leave_operator(before)
         found = self._results(y, tensors, specs)
         results = (found[0].detach(),) if len(found) == 1 else tuple([t.detach() for t in found])
+        if call.CHECK_NAN:
+            self.expect_finite_outputs(tensors, results)
         asked = ctx.needs_input_grad[1:]
         plan = self._plans.get(asked) or self._new_plan(asked)
         if plan.saved:
@@ -113,7 +119,7 @@ class OperatorCall(CustomCall):
         return results if self.visible is None else results[: self.visible]
 
     def differentiate(self, ctx, dys):
-        if self.traced or State.profile is not None or call.CHECK_NAN or is_grad_enabled():
+        if self.traced or is_grad_enabled():
             return super().differentiate(ctx, dys)
         context, new, asked = self.context, NDArray, ctx.needs_input_grad[1:]
         plan = self._plans.get(asked) or self._new_plan(asked)
@@ -128,15 +134,21 @@ class OperatorCall(CustomCall):
             for t in tensors
         ]
         values += self.attributes.values()
+        function = plan.compute
+        if State.profile is not None:
+            function = State.profile("Custom Operator", f"_backward_{self.name}", function)
         before = enter_operator(context, self.training)
         try:
-            found = plan.compute(values)
+            found = function(values)
         except Exception as error:
             self.explain(error, "backward", tensors)
             raise
         finally:
             leave_operator(before)
-        return self._expect_gradients(found, plan, ctx.specs)
+        gradients = self._expect_gradients(found, plan, ctx.specs, dys)
+        if call.CHECK_NAN:
+            self.expect_finite_gradients(tensors, gradients)
+        return gradients
 
     def saved_for_backward(self, inputs, outputs, asked):
         plan = self._plans.get(asked) or self._new_plan(asked)
@@ -159,9 +171,9 @@ class OperatorCall(CustomCall):
         else:
             values = [*self._arrays(tensors), *self.attributes.values()]
             found = self.run("backward", tensors, plan.compute, (values,), {})
-        return self._expect_gradients(found, plan, specs)
+        return self._expect_gradients(found, plan, specs, dys)
 
-    def _expect_gradients(self, found: dict, plan: GradientPlan, specs) -> list:
+    def _expect_gradients(self, found: dict, plan: GradientPlan, specs, dys) -> list:
         """Return the tensors of the gradients, each of its input's shape and dtype."""
         gradients: list[torch.Tensor | None] = [None] * len(specs)
         for name, i in plan.wanted.items():
@@ -171,6 +183,8 @@ class OperatorCall(CustomCall):
                 raise self._wrong_gradient(name, found, plan, specs[i])
             if gradient._held is None:
                 gradient._held = LENT  # the operator may have kept it, and write into it
+            elif gradient._held is BORROWED and not any(tensor is dy for dy in dys):
+                tensor = tensor.clone()  # a saved value, of which others have the memory
             gradients[i] = tensor
         return gradients
 

@@ -48,6 +48,11 @@ class OperatorOp(UserOp):
         self._latest: OperatorCall | None = None  # of a call without attributes
         self._kernel = _kernels.find(operator)
 
+    def forget(self) -> None:
+        """Let go of the calls: the operator's formula has changed."""
+        self._calls.clear()
+        self._latest = None
+
     # Calls
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]):
@@ -156,7 +161,7 @@ class OperatorOp(UserOp):
         named = [*zip(operator.inputs, inputs)]
         sparse = {n for n, a in named if a is not None and a._is_sparse} - {*operator.states}
         if sparse:
-            warn_of_dense_copies(operator, tuple([a.stype for a in inputs if a is not None]))
+            warn_of_dense_copies(operator.name, tuple([a.stype for a in inputs if a is not None]))
         return [a._as_dense() if n in sparse else a for n, a in named]
 
     # Nodes
@@ -200,16 +205,13 @@ class OperatorOp(UserOp):
         result = self.call_bound(inputs, self._values(attributes))
         return result if isinstance(result, list) else [result]
 
-    def call_sparse(self, arrays, attributes, context):
-        return self.call_arrays(arrays, attributes, context)
-
     def _values(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Return the attributes of the operator, among those of a node."""
         if self._is_plain:
             return attributes
         return {n: v for n, v in attributes.items() if n in self.operator.attributes}
 
-    def _infer(self, phase, where, attributes, known):
+    def _ask_definition(self, phase, where, attributes, known):
         names, values = self.input_parts(attributes), self._values(attributes)
         infer = getattr(self.operator, phase)
         return self._ask(phase, where, infer, *names, known, values)

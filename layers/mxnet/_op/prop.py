@@ -13,7 +13,8 @@ import torch
 
 from .. import _dtype, operator
 from .._sparse.call import warn_of_dense_copies
-from .._state import this_thread
+from .._state import State, this_thread
+from ..autograd import is_inside_operator
 from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
@@ -62,7 +63,7 @@ class PropOp(UserOp):
     Attributes
     ----------
     prop : CustomOpProp
-    arguments, outputs, states : list of str
+    arguments, outputs, auxiliary : list of str
     dependencies : (set, set, set)
         The numbers of the output gradients, inputs and outputs that `backward` wants.
     """
@@ -125,17 +126,18 @@ class PropOp(UserOp):
     def _call_dense(self, arrays: list[NDArray], context: Context) -> list[NDArray]:
         """Return the outputs for dense arrays; sparse ones are copied."""
         count = len(self.arguments)
+        if any(a._is_sparse for a in arrays):
+            warn_of_dense_copies(self.label, tuple([a.stype for a in arrays]))
         dense = [a._as_dense() for a in arrays]  # sparse ones are an error in MXNet
-        outputs = call(*self._call([a._tensor for a in dense[:count]], dense[count:], context))
+        tensors = [a._tensor for a in dense[:count]]
+        if State.precision is not None and not is_inside_operator():
+            with torch.set_grad_enabled(this_thread.state.recording):
+                tensors = State.precision.cast(self, tensors, {})
+        outputs = call(*self._call(tensors, dense[count:], context))
         for array, copy in zip(arrays[count:], dense[count:]):
             if copy is not array:
                 array[:] = copy
         return [as_output(t, context) for t in outputs]
-
-    def call_sparse(self, arrays, attributes, context):
-        if not self.stores:
-            warn_of_dense_copies(self, tuple([a.stype for a in arrays]))
-        return self.call_arrays(arrays, attributes, context)
 
     def _call_stored(self, arrays: list, context: Context) -> list[NDArray]:
         from .sparse_call import call as call_stored  # it needs this module
@@ -143,20 +145,20 @@ class PropOp(UserOp):
         count = len(self.arguments)
         return call_stored(self, arrays[:count], arrays[count:], context)
 
-    def shapes(self, given, attributes, where=""):
+    def all_shapes(self, given, attributes, where=""):
         with self._lock:
             self._inferred = None
-            return super().shapes(given, attributes, where)
+            return super().all_shapes(given, attributes, where)
 
-    def types(self, given, attributes, where=""):
+    def all_types(self, given, attributes, where=""):
         with self._lock:
             self._inferred = None
-            return super().types(given, attributes, where)
+            return super().all_types(given, attributes, where)
 
-    def _infer(self, phase, where, attributes, known):
+    def _ask_definition(self, phase, where, attributes, known):
         return self._ask(phase, where, getattr(self.prop, phase), known)
 
-    def infer(self, shapes: tuple, dtypes: tuple, context: Context) -> Signature:
+    def signature_for(self, shapes: tuple, dtypes: tuple, context: Context) -> Signature:
         """Ask the Prop for the signature of some inputs, and hold them to it."""
         names, count = self.input_names({}), len(self.arguments)
         if len(shapes) != len(names):
@@ -175,7 +177,7 @@ class PropOp(UserOp):
 
         in_shapes = [list(s) for s in shapes[:count]]
         with self._lock:
-            inputs, out_shapes, states = self.shapes(in_shapes, {}, where)
+            inputs, out_shapes, states = self.all_shapes(in_shapes, {}, where)
             expect(ShapeError, "infer_shape", shapes, [*inputs, *states], str)
             for name, shape in zip(self.outputs, out_shapes):
                 if not shape:
@@ -183,7 +185,7 @@ class PropOp(UserOp):
                         f"{self.what}: infer_shape gave () for {name}\n"
                         f"  expected an axis at least: a number is of shape (1,)\n  in {where}"
                     )
-            inputs, out_types, states = self.types(list(dtypes[:count]), {}, where)
+            inputs, out_types, states = self.all_types(list(dtypes[:count]), {}, where)
             expect(DTypeError, "infer_type", dtypes, [*inputs, *states], _dtype.name)
             self._inferred = made = Signature(
                 shapes, dtypes, context, in_shapes, out_shapes, out_types, where
@@ -195,7 +197,7 @@ class PropOp(UserOp):
         phase, where = "create_operator", signature.where
         with self._lock:
             if self._inferred is not signature:
-                self.infer(*signature[:3])
+                self.signature_for(*signature[:3])
                 self._inferred = signature
             shapes = [list(shape) for shape in signature.shapes]  # it may change what it gets
             given = signature.context, shapes, [_dtype.to_numpy(t) for t in signature.dtypes]
@@ -282,7 +284,7 @@ class PropOp(UserOp):
         return [[*part] for part in lists]
 
 
-signature_of = lru_cache(maxsize=1024)(PropOp.infer)
+signature_of = lru_cache(maxsize=1024)(PropOp.signature_for)
 
 
 class Output(NDArray):

@@ -86,7 +86,9 @@ class UserOp(registry.Op):
         """Return the outputs for arrays in the order of `input_names`, None for one left out."""
         raise NotImplementedError
 
-    def _infer(self, phase: str, where: str, attributes: dict[str, Any], known: list) -> Any:
+    def _ask_definition(
+        self, phase: str, where: str, attributes: dict[str, Any], known: list
+    ) -> Any:
         """Return what the definition gives in `infer_shape` or `infer_type`."""
         raise NotImplementedError
 
@@ -105,6 +107,16 @@ class UserOp(registry.Op):
 
     def arguments_of_run(self, attributes: dict[str, Any]) -> dict[str, Any]:
         return {"attributes": attributes}
+
+    def with_memory(self) -> Callable:
+        """Return `run` as an Executor calls it: a `CustomOp` is kept from call to call."""
+        return self._run
+
+    def call_sparse(self, arrays, attributes, context):
+        return self.call_arrays(arrays, attributes, context)
+
+    def drops(self, name: str) -> bool:
+        return False
 
     def owns(self, attribute: str) -> bool:
         return not attribute.startswith("__")
@@ -126,7 +138,7 @@ class UserOp(registry.Op):
         names, _ = self.input_parts(attributes)
         if not names or not shapes.get(names[0]):  # the first is the data, which tells the rest
             return {}
-        inputs, _, states = self.shapes([list(shapes.get(n) or ()) for n in names], attributes)
+        inputs, _, states = self.all_shapes([list(shapes.get(n) or ()) for n in names], attributes)
         found = zip(self.input_names(attributes), [*inputs, *states])
         return {name: shape for name, shape in found if shape}
 
@@ -138,17 +150,17 @@ class UserOp(registry.Op):
         known = [dtypes[name] for name in names if name in dtypes]
         if not known or dtypes.keys() >= {*self.input_names(attributes)}:
             return {}
-        inputs, _, states = self.types([dtypes.get(n, known[0]) for n in names], attributes)
+        inputs, _, states = self.all_types([dtypes.get(n, known[0]) for n in names], attributes)
         return dict(zip(self.input_names(attributes), [*inputs, *states]))
 
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
         names, _ = self.input_parts(attributes)
         known = dtypes.keys() >= {*names}
-        return self.types([dtypes[n] for n in names], attributes)[1] if known else []
+        return self.all_types([dtypes[n] for n in names], attributes)[1] if known else []
 
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[Shape]:
         names, _ = self.input_parts(attributes)
-        return self.shapes([list(s) for s in shapes[: len(names)]], attributes)[1]
+        return self.all_shapes([list(s) for s in shapes[: len(names)]], attributes)[1]
 
     # For files.
 
@@ -203,19 +215,23 @@ class UserOp(registry.Op):
         pending = {name for name, value in given.items() if isinstance(value, Pending)}
         names, _ = self.input_parts(attributes)
         known = [given[n].known if n in pending else given[n].shape for n in names]
-        inputs, _, states = self.shapes([list(shape) for shape in known], attributes)
+        inputs, _, states = self.all_shapes([list(shape) for shape in known], attributes)
         found = dict(zip(self.input_names(attributes), [*inputs, *states]))
         return given | {name: given[name].resolve(found[name]) for name in pending}
 
     # Shapes and types.
 
-    def shapes(self, given: list[list[int]], attributes: dict[str, Any], where: str = "") -> Lists:
+    def all_shapes(
+        self, given: list[list[int]], attributes: dict[str, Any], where: str = ""
+    ) -> Lists:
         """Return the shapes of inputs, outputs and states; () stands for an unknown one."""
         names, _ = self.input_parts(attributes)
         where = where or ", ".join(f"{n} {tuple(s)}" for n, s in zip(names, given))
         return self._lists("infer_shape", where, attributes, [list(s) for s in given])
 
-    def types(self, given: list[torch.dtype], attributes: dict[str, Any], where: str = "") -> Lists:
+    def all_types(
+        self, given: list[torch.dtype], attributes: dict[str, Any], where: str = ""
+    ) -> Lists:
         """Return the dtypes of inputs, outputs and states, from those of the inputs."""
         names, _ = self.input_parts(attributes)
         where = where or ", ".join(f"{n} {_dtype.name(t)}" for n, t in zip(names, given))
@@ -236,7 +252,7 @@ class UserOp(registry.Op):
             except (TypeError, ValueError):
                 raise refuse(f"{value!r} for {name}", expected) from None
 
-        given = self._infer(phase, where, attributes, known)
+        given = self._ask_definition(phase, where, attributes, known)
         lists = [list(part) for part in given] if _is_nested(given) else None
         if lists is None or len(lists) not in (2, 3):
             gave = repr(given) if lists is None else f"{len(lists)} lists"
@@ -262,7 +278,7 @@ class UserOp(registry.Op):
 
 
 def _of_tensors(*, context: Context):
-    """A registered operator."""
+    """Stand in for a function, of which `Op` reads that nodes supply a context."""
 
 
 def _is_nested(given: Any) -> bool:

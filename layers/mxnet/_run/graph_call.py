@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 import torch
 
 from .. import autograd
-from .._differentiable import Call, recorded
+from .._differentiable import Call, apply_plainly
 from .._draws import draws_restored, generator_states
 from .._op.call import refuse_second
 from .._state import this_thread
@@ -228,7 +228,7 @@ def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
     before = torch.is_grad_enabled()
     autograd._set_grad_enabled(True)
     try:
-        return list(recorded(call, *tensors))
+        return list(apply_plainly(call, *tensors))
     finally:
         autograd._set_grad_enabled(before)
 

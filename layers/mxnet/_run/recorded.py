@@ -96,15 +96,16 @@ class Trial:
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         kinds = self._kinds
-        self._attempts += 1
-        if self._attempts > ATTEMPTS:
+        if self._attempts == ATTEMPTS:
             kinds.refuse(self._kind, f"no gradient was asked for in {ATTEMPTS} calls")
             return kinds.plain(tensors, context)
         if self._recorded is None:
             run, finish = self._record()
         else:
             run, finish = self._compare(self._recorded)
-        return FirstCall(kinds.program, kinds.what, context, run, finish)(tensors, context)
+        results = FirstCall(kinds.program, kinds.what, context, run, finish)(tensors, context)
+        self._attempts += 1  # one that raises is none
+        return results
 
     def _record(self) -> tuple[Callable, Callable]:
         """Return what computes a call under a recorder, and what keeps the recorded calls."""

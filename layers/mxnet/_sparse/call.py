@@ -37,7 +37,7 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
     y = None if rule is None else _without_recording(rule.function, operator, stored, known)
     if rule is None or y is None:
         if {*stypes} != {"default"} and not isinstance(operator, registry.Absent):
-            warn_of_dense_copies(operator, stypes)
+            warn_of_dense_copies(operator.name, stypes)
         return _on_dense(operator, arrays, attributes, context)
     if not (this_thread.state.recording and any(a._requires_grad() for a in given)):
         return NDArray(y, context) if isinstance(y, Tensor) else wrap(y, context)
@@ -72,14 +72,14 @@ def _on_dense(operator: registry.Op, arrays: list, attributes: dict, context: Co
     return y
 
 
-def warn_of_dense_copies(operator: registry.Op, stypes: tuple[str, ...]) -> None:
+def warn_of_dense_copies(name: str, stypes: tuple[str, ...]) -> None:
     """Say once for each kind of call that it makes dense copies."""
-    if (operator.name, stypes) in _warned or os.environ.get(_QUIET) == "0":
+    if (name, stypes) in _warned or os.environ.get(_QUIET) == "0":
         return
-    _warned.add((operator.name, stypes))
+    _warned.add((name, stypes))
     log.warning(
         "%s of storage types %s is computed of dense copies; %s=0 leaves these lines out",
-        operator.name,
+        name,
         ", ".join(stypes),
         _QUIET,
     )

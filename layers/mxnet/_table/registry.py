@@ -120,6 +120,8 @@ class Op:
 
     any_size = True
     own = explains = False
+    module_to_record: dict[str, str] = {}  # of a user's, where a file has to tell it
+    is_current = True
     low_precision: bool | None = None
 
     # The rules; where there is none, the function tells, or MXNet's default holds.
@@ -304,7 +306,7 @@ class Op:
         """Whether an argument has no effect, as all have on an operator without attributes."""
         if name in self.ignores:
             return True
-        if self.parsers or self.own:
+        if self.parsers:
             return False
         warnings.warn(f"{self.name}: {name!r} has no effect", stacklevel=4)
         return True
@@ -339,10 +341,6 @@ class Op:
     def arguments_of_run(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Return the attributes of a node as keyword arguments of `run`."""
         return attributes
-
-    def with_memory(self) -> Callable:
-        """Return `run` as an Executor calls it: a `CustomOp` is kept from call to call."""
-        return self.run
 
     def call_sparse(self, arrays: list, attributes: dict, context: Any) -> Any:
         """Return the outputs for arrays of which some are sparse; None to have it done by rules."""

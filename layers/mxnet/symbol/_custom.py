@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .._op.registered import find
-from ..base import ArgumentError
 from .register import CALL_ARGUMENTS, compose
 from .symbol import Symbol
 
@@ -29,8 +28,6 @@ def Custom(*args, op_type: str | None = None, **kwargs) -> Symbol:
     ArgumentError
         An input is unknown, one too many, or no Symbol.
     """
-    if op_type is None:
-        raise ArgumentError("Custom: op_type is missing\n  expected a registered name")
     given = {
         k: v
         for k, v in kwargs.items()

@@ -60,7 +60,7 @@ def _graph(entries: list[Entry], with_casts: bool, modules: dict[str, str]) -> d
     updates: Counter[int] = Counter()
     for node in nodes:
         _refuse_shadowed(node)
-        if isinstance(node.op, UserOp):
+        if node.op is not None:
             modules |= node.op.module_to_record
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
@@ -83,11 +83,11 @@ def _graph(entries: list[Entry], with_casts: bool, modules: dict[str, str]) -> d
 
 def _refuse_shadowed(node: Node) -> None:
     """Refuse an operator whose name another one has taken since: a file has only the name."""
-    if isinstance(node.op, UserOp) and not node.op.is_current:
+    if node.op is not None and not node.op.is_current:
         raise MXNetError(
             f"symbol: {node.name!r} is an operator {node.op.op_type!r}, and another one has its "
             "name now\n"
-            "  expected names of their own, such as @operator(name=...), for a file or a copy"
+            "  expected names of their own, such as @operator(name=...), for a file or a pickle"
         )
 
 

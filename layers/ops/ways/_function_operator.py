@@ -72,7 +72,7 @@ class FunctionOperator(Operator):
         any_joint = any(rule.joint for rule in functions)
         self.backward = _backward(rules, functions) if any_joint else None
         self._set_rules(dict.fromkeys(rules, self.backward) if any_joint else self.gradients)
-        vars(self).pop("_adapter", None)  # it has a copy of `needs`
+        self.forget_calls()
 
     def parse(self, name: str, value: Any) -> Any:
         """An attribute's value, of any type; text that is the text of a value is parsed."""

@@ -34,6 +34,12 @@ def validate(operator: Operator) -> None:
             f"operator {operator.name!r}: the state {unknown[0]!r} is no input of forward\n"
             f"  expected one of {', '.join(operator.inputs)}",
         )
+    if optional := sorted(set(operator.states) & set(operator.optional)):
+        raise mxnet_error(
+            TypeError,
+            f"operator {operator.name!r}: the state {optional[0]!r} may be left out\n"
+            f"  expected {optional[0]} without a default: what forward updates has to be there",
+        )
     if shared := sorted(set(operator.inputs) & set(operator.outputs)):
         raise mxnet_error(
             TypeError,

@@ -177,6 +177,9 @@ class Adapter:
         register(operator)  # some operators are registered only here, at the first call
         self.operator = operator
 
+    def forget(self) -> None:
+        """Let go of nothing: each call asks the operator itself."""
+
     register = staticmethod(register)
     registered = staticmethod(registered)
 

@@ -199,6 +199,13 @@ class Operator:
         """Register it under its name, in place of an earlier one: for ``Custom(op_type=name)``."""
         engine.adapter().register(self)
 
+    def forget_calls(self) -> None:
+        """Have the next calls follow the formula as it is now, also those of graphs."""
+        for name in ("is_loss", "not_kept"):
+            vars(self).pop(name, None)
+        if "_adapter" in vars(self):
+            self._adapter.forget()
+
     def __call__(self, *args, **kwargs):
         """Run the operator on arrays, or put it into a graph of Symbols.
 

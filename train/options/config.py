@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from layers._errors import quoted
 from .. import Refused
 from .values import joined, last_values, wrong
 
-__all__ = ["check_same", "from_file"]
+__all__ = ["check_same", "from_file", "naming_files"]
 
 # What may change where a run is resumed.
 FREE = ("epochs", "patience", "out", "checkpoint_steps", "tensorboard")
@@ -135,6 +137,21 @@ def pairs(value: Any) -> list[tuple[str, Any]]:
     ):
         raise wrong(value, 'settings by their names, such as {"momentum": 0.9}')
     return [(name, setting) for name, setting in found]
+
+
+@contextmanager
+def naming_files(options: argparse.Namespace) -> Iterator[None]:
+    """Name the files that options are from in what is refused within the `with` statement."""
+    try:
+        yield
+    except Refused as error:
+        files = [options.config] if options.config else []
+        if options.resume and options.out and (options.out / "config.json").exists():
+            files.append(options.out / "config.json")
+        if not files:
+            raise
+        told = " and ".join(map(str, files))
+        raise type(error)(f"{error}; options are from {told}, too") from error
 
 
 def check_same(options: argparse.Namespace, before: dict[str, Any], path: Path) -> None:

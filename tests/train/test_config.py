@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from importlib.util import find_spec
 
 import numpy as np
@@ -158,6 +159,18 @@ def test_a_resumed_net_of_python_is_named_again(tmp_path):
     with pytest.raises(Refused, match=f"^{tmp_path}/config.json: its net is '{NET}', a Python"):
         parse(["--resume", "--out", str(tmp_path)])
     assert parse([*argv, "--resume"]).net == NET
+
+
+@pytest.mark.skipif(not find_spec("yaml"), reason="reads YAML")
+def test_yaml_that_takes_long_is_refused_at_once(write):
+    begin = time.process_time()
+    for content, reason in (
+        ("[" * 60_000, "it is not YAML: maximum recursion"),
+        ("a: [" + "1, " * 30_000 + "1]", "it has 90,006 characters; expected at most 65,536"),
+    ):
+        with pytest.raises(Refused, match=reason):
+            parse(["--config", str(write(content, "config.yaml"))])
+    assert time.process_time() - begin < 5
 
 
 def test_a_file_of_options_is_named_where_they_do_not_go_together(write, tmp_path, capsys):

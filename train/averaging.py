@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from layers._errors import quoted
 from layers.engine import gluon, nd
 
 from . import Refused
@@ -45,10 +46,18 @@ class Average(Callback):
         self.weights: list = []  # put aside while the means are in their place
 
     def begin(self, run: Run) -> None:
-        """Have the learner keep the mean: that of the run that is resumed, or else a new one."""
+        """Have the learner keep the mean: that of the run that is resumed, or else a new one.
+
+        Raises Refused where that is of parameters of other shapes.
+        """
         learner: Any = run.learner  # one of Gluon
         if not (run.history or run.step):
             self.steps, self.means, self.weights = 0, [], []
+        its, own = [mean.shape for mean in self.means], [p.shape for p in learner.learned]
+        if self.means and its != own:
+            raise Refused(
+                f"Average: its means in {run.resumed} are {quoted(its)}; expected {quoted(own)}"
+            )
         self.means = [
             mean.as_in_context(p.list_ctx()[0]) for mean, p in zip(self.means, learner.learned)
         ]
@@ -89,7 +98,9 @@ class Average(Callback):
         """Go on from a `state`; raises ValueError where it is that of another `decay`."""
         if (its := float(state.get("decay", self.decay))) != self.decay:
             raise ValueError(f"its Average has decay {its:g}, that of this training {self.decay:g}")
-        self.steps = int(state["steps"])
+        if (steps := int(state["steps"])) < 0:
+            raise ValueError(f"its Average is of {steps} steps; expected a whole number")
+        self.steps = steps
         count = sum(name.startswith("mean.") for name in state)
         self.means = [nd.array(state[f"mean.{i}"]) for i in range(count)]
         self.weights = []

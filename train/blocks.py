@@ -34,6 +34,7 @@ from .precision import (
 from .scaling import with_scaling
 from .state import (
     NamedArrays,
+    below,
     check_shapes,
     number_attributes,
     optimizer_state,
@@ -372,7 +373,7 @@ class Learner:
         ValueError
             It is that of another number of contexts, or of another optimizer.
         """
-        saved = {name.split("/")[1] for name in state if name.startswith("context/")}
+        saved = {name.partition("/")[0] for name in below(state, "context")}
         if len(saved) != len({i for i, *_ in self.own()}):
             before, now = 1 + len(saved), len(self.ctx)
             raise ValueError(f"the number of its contexts is {before}, that of this training {now}")
@@ -380,13 +381,18 @@ class Learner:
             self.trainer._init_kvstore()  # which makes an updater for each context
         if self.trainer._params_to_init:
             self.trainer._init_params()  # which copies the first context's to the others
+        own = {f"{i}/{name}": p.shape for i, _, name, p in self.own()}
+        check_shapes(below(state, "context"), own)
         for i, ctx, name, p in self.own():
             p.data(ctx)[:] = nd.array(state[f"context/{i}/{name}"], ctx=ctx)
         if "last/0" in state:
+            learned = {str(i): p.shape for i, p in enumerate(self.learned)}
+            check_shapes(below(state, "last"), learned)
             fill(self.learned, [nd.array(state[f"last/{i}"]) for i in range(len(self.learned))])
         if self.scaler:
             restore_numbers(self.scaler, "scaler", state)
-        restore_optimizer(self.trainer.optimizer, self.trainer._updaters, state)
+        weights = {i: p.list_data()[0] for i, p in enumerate(self.trainer._params)}
+        restore_optimizer(self.trainer.optimizer, self.trainer._updaters, state, weights)
 
     def own(self) -> Iterator:
         """What the contexts but the first have each for itself: running means, for example."""

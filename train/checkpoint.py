@@ -36,6 +36,7 @@ __all__ = ["Checkpoint", "checkpoints"]
 FILES = ("model.safetensors", "model.params", "state.safetensors", "state.json")
 WEIGHTS, PARAMS, STATE, INDEX = FILES
 FORMAT = "layers.train checkpoint 1"
+SUMS = ("samples", "steps", "loss", "metric", "counted", "seconds")  # of a meter
 NAME = re.compile(r"epoch-(\d{4,})(?:-step-(\d{6,}))?")
 
 
@@ -392,8 +393,11 @@ def read(path: Path) -> Saved:
             )
     try:
         history = [Epoch(**with_nan(row)) for row in content["history"]]
-        sums = content["meter"]
-        meter = Meter("", **({"counted": sums["samples"]} | sums))  # earlier ones count samples
+        sums = with_nan(content["meter"])
+        sums = {"counted": sums["samples"]} | sums  # earlier ones count samples
+        meter = Meter("", **{name: sums.pop(name) for name in SUMS})
+        if sums:
+            raise TypeError(f"the meter has {reprlib.repr(sums)}, too")
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
     return Saved(read_tensors(path / WEIGHTS), read_tensors(path / STATE), history, meter, content)
@@ -416,7 +420,7 @@ def read_index(path: Path) -> dict[str, Any]:
 
 
 def expect_form(content: dict[str, Any]) -> None:
-    """Refuse an index whose position or files are of other types: a hash proves no author.
+    """Refuse an index with parts of other types: a hash proves no author.
 
     Raises
     ------
@@ -440,4 +444,47 @@ def expect_form(content: dict[str, Any]) -> None:
             raise ValueError(
                 f"{INDEX} is not as a checkpoint's: {name} is {reprlib.repr(entry)}; "
                 "expected its bytes and sha256"
+            )
+    expect_results(content)
+
+
+def expect_results(content: dict[str, Any]) -> None:
+    """Refuse results in an index that are no numbers, or not those of all its epochs.
+
+    Raises
+    ------
+    ValueError
+        The message says what is wrong.
+    """
+    history, done = content.get("history"), content["epochs_done"]
+    rows = history if isinstance(history, list) else []
+    numbers = [row.get("epoch") if isinstance(row, dict) else 0 for row in rows]
+    if len(rows) != done or numbers != [*range(1, 1 + done)]:
+        raise ValueError(
+            f"{INDEX} is not as a checkpoint's: its history is {reprlib.repr(history)}; "
+            f"expected {done} epochs"
+        )
+    for row in rows:
+        what, numbers = f"epoch {row['epoch']}", {n: v for n, v in row.items() if n != "more"}
+        expect_numbers(what, numbers, ("epoch", "samples"))
+        expect_numbers(what, row.get("more", {}))
+        if not (row.get("seconds") or 0) > 0:
+            raise ValueError(f"{INDEX} is not as a checkpoint's: {what} took no time")
+    expect_numbers("the meter", content.get("meter"), ("samples", "steps"))
+
+
+def expect_numbers(what: str, found: Any, counts: tuple[str, ...] = ()) -> None:
+    """Refuse what is no dict of numbers, of whole ones by the names of counts.
+
+    Raises
+    ------
+    ValueError
+        The message has the one that is wrong.
+    """
+    for name, value in found.items() if isinstance(found, dict) else [(what, found)]:
+        is_count = type(value) is int and 0 <= value < 1 << 63
+        if not is_count and (name in counts or type(value) not in (float, type(None))):
+            raise ValueError(
+                f"{INDEX} is not as a checkpoint's: {what} has {reprlib.repr({name: value})}; "
+                f"expected a {'whole ' * (name in counts)}number"
             )

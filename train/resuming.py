@@ -137,13 +137,14 @@ def restore_callbacks(run: Run, saved: Saved) -> None:
                 callback.restore(found)
             except LookupError as error:
                 raise ValueError(f"the state of {class_of(key)} has no {error}") from error
+            except (TypeError, OverflowError) as error:  # of another type or size than it saves
+                raise ValueError(f"the state of {class_of(key)} is not its own: {error}") from error
 
 
 def differing_callbacks(run: Run, saved: Saved) -> list[str]:
     """A line for each callback with a state that only one of the two trainings has."""
     saves_state = {key: type(each).state is not Callback.state for key, each in by_name(run)}
-    parts = [name.split("/") for name in saved.state]
-    saved_keys = {f"callback/{part[1]}" for part in parts if part[0] == "callback"}
+    saved_keys = {f"callback/{name.partition('/')[0]}" for name in below(saved.state, "callback")}
     lines = [
         f"with the callback {class_of(key)}, without which this one goes on"
         for key in sorted(saved_keys - saves_state.keys())

@@ -24,6 +24,7 @@ from .data import ArrayBatches, Data, Reading, load, steps
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
 from .optimizers import complete, settings_of
+from .options import naming_files
 from .progress import Logging
 from .results import History
 from .resuming import expect_same_last, resume
@@ -84,14 +85,15 @@ def read_and_train(
     Refused
         The options do not fit the data, or the folder of the run cannot be written.
     """
-    with workers.agreeing():
+    with workers.agreeing(), naming_files(options):
         callbacks = learning(options)
         ctx = contexts(workers.contexts(options.ctx))
         data = load(options.data, options.validation, reading(options))
         check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
 
     mx.random.seed(options.seed)
-    learner = learner_class.of(data, ctx, options, workers)
+    with naming_files(options):
+        learner = learner_class.of(data, ctx, options, workers)
     config = describe(options, data, learner)
     for line in (*data.notes, headline(options, config), *learner.summary()):
         say(line, sys.stdout)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from layers.engine import nd
+from layers._errors import quoted
+from layers.engine import mx, nd
 
 __all__ = [
     "NamedArrays",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 NamedArrays = dict[str, np.ndarray]
+DEEPEST = 9  # a state in a state in a state ...
 
 
 def check_shapes(found: NamedArrays, expected: Mapping[str, tuple[int, ...]]) -> None:
@@ -32,7 +34,7 @@ def check_shapes(found: NamedArrays, expected: Mapping[str, tuple[int, ...]]) ->
     """
     for name in {*found} ^ {*expected}:
         where, other = ("it", "the net") if name in found else ("the net", "it")
-        raise ValueError(f"{where} has a parameter {name!r}, {other} has none")
+        raise ValueError(f"{where} has a parameter {quoted(name)}, {other} has none")
     for name, shape in expected.items():
         if found[name].shape != tuple(shape):
             raise ValueError(f"{name!r} is {found[name].shape} in it, {tuple(shape)} in the net")
@@ -68,11 +70,13 @@ def restore_numbers(target: Any, path: str, arrays: NamedArrays) -> None:
     Raises
     ------
     ValueError
-        The object has no such number, or it is several.
+        The object has no such number, or it is none, or several.
     """
     for name, value in below(arrays, path).items():
         if type(vars(target).get(name, "")) not in (int, float, type(None)):
-            raise ValueError(f"it has a number {name!r}, {type(target).__name__} has none")
+            raise ValueError(f"it has a number {quoted(name)}, {type(target).__name__} has none")
+        if value.shape or value.dtype.kind not in "iuf":
+            raise ValueError(f"its {quoted(name)} is {value.dtype} {value.shape}, and no number")
         setattr(target, name, value.item())
 
 
@@ -93,24 +97,81 @@ def flatten(path: str, state: Any, arrays: NamedArrays) -> None:
         arrays[path] = state.asnumpy()
 
 
-def restore_optimizer(optimizer: Any, updaters: Iterable, arrays: NamedArrays) -> None:
-    """Take over what `optimizer_state` gave."""
+def restore_optimizer(
+    optimizer: Any, updaters: Iterable, arrays: NamedArrays, weights: Mapping[Any, Any]
+) -> None:
+    """Take over what `optimizer_state` gave; `weights` are those of the net, by their indices.
+
+    Raises
+    ------
+    ValueError
+        It is that of other parameters, or no state of an optimizer.
+    """
     for k, updater in enumerate(updaters):
-        states = unflatten(below(arrays, f"{k}/state"))
+        found = unflatten(below(arrays, f"{k}/state"))
+        states = {key(index): state for index, state in found.items()}
+        fitted = fitting(optimizer, states, weights)
         updater.states.clear()
-        updater.states.update({key(index): state for index, state in states.items()})
+        updater.states.update(fitted)
         # They go to the contexts of their weights with the next update.
         updater.states_synced.clear()
         updater.states_synced.update(dict.fromkeys(updater.states, False))
     counts = optimizer._all_index_update_counts
     for found in counts.values():
         found.clear()
-    for device, found in unflatten(below(arrays, "count"), int).items():
+    for device, found in unflatten(below(arrays, "count"), count_of).items():
         counts.setdefault(int(device), {}).update({key(i): n for i, n in found.items()})
     if hasattr(optimizer, "counts_loaded"):  # MXNet's stays behind on another context
         optimizer.counts_loaded()
     for path, target in remembering(optimizer).items():
         restore_numbers(target, path, arrays)
+
+
+def fitting(optimizer: Any, states: dict[Any, Any], weights: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return states in the dtypes that the optimizer makes for these weights.
+
+    Those of the user's own optimizer may have changed since it made them, and stay as they are.
+
+    Raises
+    ------
+    ValueError
+        One has another form, or is of no parameter of the net; the message names it.
+    """
+    if others := [index for index in states if index not in weights]:
+        raise ValueError(f"it has a state of parameter {quoted(others[0])}, the net has none")
+    if not type(optimizer).__module__.startswith(f"{mx.__name__}."):
+        return states
+    found = {}
+    for index, state in states.items():
+        made = optimizer.create_state_multi_precision(index, weights[index])
+        if (its := shapes(state)) != (own := shapes(made)):
+            raise ValueError(
+                f"the state of parameter {quoted(index)} has the shapes {quoted(its)}, that of "
+                f"this training {quoted(own)}"
+            )
+        found[index] = alike(state, made)
+    return found
+
+
+def shapes(state: Any) -> Any:
+    """The shapes of a state's arrays, as deep in lists as they are."""
+    if isinstance(state, tuple | list):
+        return [shapes(part) for part in state]
+    return None if state is None else state.shape
+
+
+def alike(state: Any, made: Any) -> Any:
+    """A state in the dtypes of another of its form."""
+    if isinstance(state, tuple | list):
+        return tuple(map(alike, state, made))
+    return state if state is None else state.astype(made.dtype, copy=False)
+
+
+def count_of(array: np.ndarray) -> int:
+    """Return how often a parameter was updated; raises ValueError where it is no count."""
+    if array.shape or array.dtype.kind not in "iu" or array < 0:
+        raise ValueError(f"a number of updates is {quoted(array.tolist())}; expected a count")
+    return int(array)
 
 
 def key(text: str) -> int | str:
@@ -128,7 +189,12 @@ def below(arrays: Mapping[str, Any], path: str) -> NamedArrays:
 
 
 def unflatten(arrays: NamedArrays, make: Any = None) -> dict[str, Any]:
-    """By the first part of their names: arrays, None, or the tuples or dicts of them."""
+    """By the first part of their names: arrays, None, or the tuples or dicts of them.
+
+    Raises ValueError where a name has more parts than a state is deep.
+    """
+    if deep := next((name for name in arrays if name.count("/") > DEEPEST), None):
+        raise ValueError(f"the name {quoted(deep)} has too many parts")
     parts: dict[str, NamedArrays] = {}
     for name, array in arrays.items():
         first, _, rest = name.partition("/")

@@ -254,7 +254,9 @@ class Learner:
         """Take over what `state` gave, after `set_weights` and before the first step."""
         # A kvstore, over several contexts, has parameters of its own: it is made anew.
         self.module.init_optimizer(optimizer=self.rule, force_init=True)
-        restore_optimizer(self.rule, [self.updater], state)
+        by_name = self.module.get_params()[0]
+        weights = by_name | {i: by_name[name] for i, name in self.rule.idx2name.items()}
+        restore_optimizer(self.rule, [self.updater], state, weights)
 
     @property
     def updater(self):

@@ -16,7 +16,7 @@ from ._run import executors
 from ._run.program import Program, shown_values, values_of_all
 from ._sparse.rows import is_sparse
 from ._sparse.stypes import makes_sparse, storage_types
-from .base import ArgumentError, ShapeError, listed
+from .base import ArgumentError, ShapeError, listed, quoted
 from .context import Context
 from .ndarray import NDArray, zeros
 from .symbol._node import Entry, Node, by_name, ordered
@@ -227,7 +227,7 @@ class Executor:
         for name in names:
             if name not in out_grads:
                 raise ArgumentError(
-                    f"backward: {name!r} is missing in out_grads\n  expected {names}"
+                    f"backward: {quoted(name)} is missing in out_grads\n  expected {quoted(names)}"
                 )
         return [out_grads[name] for name in names]
 
@@ -245,12 +245,15 @@ class Executor:
                     self._assign(arrays, name, value)
                 elif not allow_extra_params:
                     raise ArgumentError(
-                        f"copy_params_from: there is no {name!r}\n  expected one of {list(arrays)}"
+                        f"copy_params_from: there is no {quoted(name)}\n"
+                        f"  expected one of {quoted(list(arrays))}"
                     )
 
     def _assign(self, arrays: dict[str, NDArray], name: str, value: NDArray) -> None:
         if name not in arrays:
-            raise ArgumentError(f"Executor: there is no {name!r}\n  expected one of {list(arrays)}")
+            raise ArgumentError(
+                f"Executor: there is no {quoted(name)}\n  expected one of {quoted(list(arrays))}"
+            )
         if not isinstance(value, (NDArray, np.ndarray)):
             raise ArgumentError(f"Executor: {name} is {value!r}\n  expected an NDArray")
         if value.shape != arrays[name].shape:
@@ -446,11 +449,15 @@ def _by_name(what: str, values, names: list[str], partial: bool = False) -> dict
         return dict.fromkeys(names, values)
     if not isinstance(values, dict):
         if len(values) != len(names):
-            raise ArgumentError(f"bind: {len(values)} {what}\n  expected {len(names)}: {names}")
+            raise ArgumentError(
+                f"bind: {len(values)} {what}\n  expected {len(names)}: {quoted(names)}"
+            )
         values = by_name(f"bind: {what}", names, values)
     missing = [n for n in names if n not in values]
     if missing and not partial:
-        raise ArgumentError(f"bind: {missing[0]!r} is missing in {what}\n  expected {names}")
+        raise ArgumentError(
+            f"bind: {quoted(missing[0])} is missing in {what}\n  expected {quoted(names)}"
+        )
     return {n: values[n] for n in names if n in values}
 
 

@@ -13,10 +13,10 @@ from .judge import Verdict
 from .readers import READERS
 
 # Of all files, so many in a hundred: more where the form of a file has more in it.
-SHARES = {"params": 12, "libsvm": 2, "parameters": 3, "graph": 14, "states": 12, "safetensors": 7}
+SHARES = {"params": 11, "libsvm": 2, "parameters": 3, "graph": 14, "states": 12, "safetensors": 7}
 SHARES |= {"npz": 7, "mnist": 4, "cifar": 1, "idx": 6, "csv": 6, "records": 3, "image": 4}
 SHARES |= {"image batches": 2, "table": 4, "pictures": 2}
-SHARES |= {"state dict": 3, "ONNX": 3, "checkpoint": 1, "names": 2, "configuration": 2}
+SHARES |= {"state dict": 3, "ONNX": 3, "checkpoint": 1, "names": 2, "configuration": 2, "run": 1}
 WARM_UP = 20  # files that are read before: what Python and PyTorch import at first takes memory
 
 

@@ -68,6 +68,7 @@ def judge(name: str, reader: Reader, seed: int, folder: Path) -> Verdict:
     """Make the files of a seed in an empty folder, read them, and say what came of it."""
     files = reader.make(random.Random(f"{name} {seed}"))
     for file, content in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(content)
     before, memory = reader.left(), Memory()
     begin = time.process_time()  # not that of other processes on a busy machine

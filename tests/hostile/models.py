@@ -169,7 +169,9 @@ def saved_checkpoint(rng: random.Random) -> dict[str, bytes]:
         checkpoint.PARAMS: b"not read",
         checkpoint.STATE: _arrays(rng),
     }
-    index = {"format": checkpoint.FORMAT, "epochs_done": 1, "step": 0, "history": []}
+    epoch = {"epoch": 1, "samples": 9, "seconds": 0.1, "loss": 0.5, "metric": 0.5}
+    epoch |= {"held_out_loss": 0.5, "held_out_metric": None}
+    index = {"format": checkpoint.FORMAT, "epochs_done": 1, "step": 0, "history": [epoch]}
     index["meter"] = {"samples": 1, "steps": 1, "loss": 0.5, "metric": 0.5, "seconds": 0.0}
     index["files"] = {name: checkpoint.fingerprint(content) for name, content in files.items()}
     if rng.random() < 0.3:

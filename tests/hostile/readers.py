@@ -15,6 +15,7 @@ from train import data
 from . import arrays, configurations, graphs, models, params, records
 from .judge import Reader
 from .names import Names
+from .runs import Runs
 from .states import States
 
 EARLY = ".* ends early. a JPEG"  # the warning of an image that is read as far as it goes
@@ -141,7 +142,7 @@ def _prepared(found: data.Data) -> int:
     return sum(part.nbytes for part in (found.x, found.y, found.held_out_x, found.held_out_y))
 
 
-_names, _network, _states = Names(), _Network(), States()
+_names, _network, _runs, _states = Names(), _Network(), Runs(), States()
 READERS = {
     "params": Reader(params.make, lambda f: nd.load(f / "a.params")),
     "parameters": Reader(params.parameters, _network.read, left=_network.left),
@@ -170,6 +171,7 @@ READERS = {
     "table": Reader(arrays.table, lambda f: data.load(str(f / "a.csv")), size=_prepared),
     "pictures": Reader(records.pictures, lambda f: data.load(str(f / "a.rec")), size=_prepared),
     "configuration": Reader(configurations.make, configurations.read),
+    "run": Reader(_runs.make, _runs.read, native=True),
     "libsvm": Reader(arrays.libsvm, _read_libsvm, _batches, size=_of_matrix),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
     # PyTorch's tracers take memory for any graph.

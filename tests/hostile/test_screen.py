@@ -106,8 +106,8 @@ def test_tables_and_reprs(graph, name, capsys):
     block = gluon.SymbolBlock(graph, [sym.var("data")])
     for shown in block.collect_params(), block.params[name]:
         expect_harmless(repr(shown))
-    if name == BAD:  # a Symbol's own text has its whole name
-        expect_harmless(repr(block))
+    for shown in block, graph, sym.Group([graph] * 300), sym.var(name):
+        expect_harmless(repr(shown), 4000)
     with harmless_error():
         viz.print_summary(graph, {"data": (0, 4)})
 
@@ -126,6 +126,33 @@ def test_errors_of_graphs(graph, name):
         gluon.SymbolBlock(graph, [sym.var(name), sym.var(name)])
     with harmless_error():
         gluon.SymbolBlock(graph, [sym.var(name), sym.var("data")])(nd.ones((2, 4)))
+
+
+def test_errors_of_symbols(graph, name):
+    x, others = sym.var(name), [sym.var(f"{name}{i}") for i in range(300)]
+    many = sym.Group([graph, *others])
+    for wrong in (
+        lambda: many.simple_bind(cpu(), **{f"{name}x": 3}),
+        lambda: many(graph, **{name: graph}),
+        lambda: many(**{f"{name}x": graph}),
+        lambda: graph(x, x, x, x),
+        lambda: graph(**{name: name}),
+        lambda: many.infer_shape((2, 4), **{name: (3, 4)}),
+        lambda: graph.infer_shape(*[(2, 4)] * 9),
+        lambda: graph.infer_shape(**{name: name}),
+        lambda: graph.infer_shape(**{f"{name}x": (3, 4)}),
+        lambda: graph.gradient([name] * 300),
+        lambda: sym.FullyConnected(x, x, x, x, x, x, x, x, x, x, name=name, num_hidden=2),
+        lambda: sym.FullyConnected(x, name=name, num_hidden=2, **{"weight": name}),
+        lambda: many.bind(cpu(), [nd.ones(3)]),
+        lambda: many.bind(cpu(), {}),
+        lambda: graph[f"{name}x"],
+        lambda: sym.var(name, **{name: 3}),
+        lambda: x._set_attr(**{name: 3}),
+        lambda: sym.Group([x, name]),
+    ):
+        with harmless_error((MXNetError, ValueError, TypeError)):
+            wrong()
 
 
 def test_errors_of_files(folder, name):
@@ -162,7 +189,8 @@ def test_warnings(graph, name):
         warnings.simplefilter("always")
         block.collect_params()[name].initialize()
         mod.Module(graph, data_names=["data"], label_names=[f"{name}4"])
-    assert len(caught) == 2
+        graph.optimize_for(name)
+    assert len(caught) == 3
     for each in caught:
         expect_harmless(str(each.message))
     trainer = gluon.Trainer(block.collect_params(), "sgd")

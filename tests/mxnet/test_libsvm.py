@@ -82,6 +82,8 @@ WRONG = {
     "1 0:nan": "line 2: 'nan' is not a finite number",
     "-inf 0:1": "line 2: '-inf' is not a finite number",
     "1 0:1e999": "line 2: '1e999' is not a finite number",
+    "1e39 0:1": "line 2: '1e39' is beyond 3.403e+38, the largest number of the dtype",
+    "1 0:-1e300": "line 2: '-1e300' is beyond 3.403e+38, the largest number of the dtype",
     "1 0": "line 2: '0' is no pair",
     "1 -1:2": "line 2: '-1:2' is no pair",
     "1 a:2": "line 2: 'a:2' is no pair",

@@ -375,6 +375,82 @@ def test_a_damaged_one_is_named_and_the_one_before_is_used(tmp_path, name, damag
         train(resume=tmp_path)
 
 
+EPOCH = {"epoch": 1, "samples": 60, "seconds": 0.1, "loss": 1.0, "metric": 0.5}
+EPOCH |= {"held_out_loss": 1.0, "held_out_metric": 0.5}
+METER = dict.fromkeys(("samples", "steps", "loss", "metric", "counted", "seconds"), 1)
+WRONG = {
+    "no list": ({"history": 3}, "its history is 3; expected 1 epochs"),
+    "too many epochs": ({"history": [EPOCH, EPOCH]}, "expected 1 epochs"),
+    "another epoch": ({"history": [EPOCH | {"epoch": [1]}]}, "expected 1 epochs"),
+    "a text": ({"history": [EPOCH | {"loss": "1"}]}, "epoch 1 has {'loss': '1'}; expected a num"),
+    "a part": ({"history": [EPOCH | {"samples": 0.5}]}, "'samples': 0.5}; expected a whole number"),
+    "no time": ({"history": [EPOCH | {"seconds": 0.0}]}, "epoch 1 took no time"),
+    "more": ({"history": [EPOCH | {"more": [1]}]}, r"epoch 1 has {'epoch 1': \[1\]}; expected a n"),
+    "a meter of texts": ({"meter": {"samples": "9"}}, "the meter has {'samples': '9'}; expected a"),
+    "a long meter": ({"meter": METER | {"pending": 1}}, "the meter has"),
+}
+
+
+@pytest.mark.parametrize("changed, reason", WRONG.values(), ids=WRONG)
+def test_an_index_with_other_types_is_refused(tmp_path, changed, reason):
+    train(Checkpoint(tmp_path), epochs=1)
+    path = tmp_path / "epoch-0001" / "state.json"
+    content = json.loads(path.read_text()) | changed
+    del content["sha256"]
+    path.write_text(json.dumps(content | {"sha256": checkpoint.hash_of(content)}))
+    with pytest.raises(ValueError, match=f"state.json is not as a checkpoint's: .*{reason}"):
+        read(path.parent)
+    with pytest.raises(Refused, match="no checkpoint in .* can be used: epoch-0001: state.json"):
+        train(resume=tmp_path)
+
+
+ONE = np.ones(1, "float32")
+STATES = {
+    "learner/0/state/0/0": (ONE, "the state of parameter 0 has the shapes .* of this training"),
+    "learner/0/state/0/2": (ONE, "the state of parameter 0 has the shapes .* of this training"),
+    "learner/0/state/99": (ONE, "it has a state of parameter 99, the net has none"),
+    "learner/0/state/0/" + "0/" * 2000: (ONE, "the name '.* has too many parts"),
+    "learner/count/0/0": (np.array(-1), "a number of updates is -1; expected a count"),
+    "learner/count/0/1": (np.ones(2), r"a number of updates is \[1.0, 1.0\]; expected a count"),
+    "learner/optimizer/lr": (np.ones(2), r"its 'lr' is float64 \(2,\), and no number"),
+    "learner/optimizer/wd": (np.array(True), "its 'wd' is bool .*, and no number"),
+    "learner/context/1/a": (ONE, "contexts is 2, that of this training 1"),
+    "learner/last/0": (ONE, r"'0' is \(1,\) in it, \(8, 4\) in the net"),
+    "callback/Average.0/steps": (np.array(-3), "its Average is of -3 steps"),
+    "callback/Average.0/decay": (np.ones(2), "the state of Average is not its own: "),
+    "callback/Average.0/mean.0": (ONE, r"Average: its means in .*epoch-0001 are \[\(1,\)"),
+}
+
+
+@pytest.mark.parametrize("name", STATES, ids=lambda name: name[:30])
+def test_a_state_of_another_form_is_refused(tmp_path, name):
+    """One that somebody has written with the right hashes."""
+    train(Checkpoint(tmp_path), callbacks.Average(0.9), epochs=1)
+    restate(tmp_path / "epoch-0001", {name: STATES[name][0]})
+    with pytest.raises(Refused, match=STATES[name][1]):
+        train(callbacks.Average(0.9), resume=tmp_path)
+
+
+def restate(path, arrays):
+    """Put arrays into the state of a checkpoint, whose hashes are right then."""
+    content = checkpoint.tensors_as_bytes(read(path).state | arrays)
+    (path / "state.safetensors").write_bytes(content)
+    index = json.loads((path / "state.json").read_text())
+    index["files"]["state.safetensors"] = checkpoint.fingerprint(content)
+    del index["sha256"]
+    text = json.dumps(index | {"sha256": checkpoint.hash_of(index)})
+    (path / "state.json").write_text(text)
+
+
+@pytest.mark.parametrize("name", ["callback", "callback/", "callback//a", "x\x1b[2J"])
+def test_a_state_of_nobody_is_no_error(tmp_path, name):
+    train(Checkpoint(tmp_path), epochs=1)
+    restate(tmp_path / "epoch-0001", {name: ONE})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        train(resume=tmp_path, epochs=1)
+
+
 def test_one_of_another_net(tmp_path):
     train(Checkpoint(tmp_path), epochs=1)
     block = gluon.nn.Dense(3)

@@ -1,8 +1,11 @@
 """``--config``: options from a file, and a run that is repeated."""
 
 import json
+import re
+import time
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 from layers._errors import quoted
@@ -156,6 +159,40 @@ def test_a_resumed_net_of_python_is_named_again(tmp_path):
     with pytest.raises(Refused, match=f"^{tmp_path}/config.json: its net is '{NET}', a Python"):
         parse(["--resume", "--out", str(tmp_path)])
     assert parse([*argv, "--resume"]).net == NET
+
+
+@pytest.mark.skipif(not find_spec("yaml"), reason="reads YAML")
+def test_yaml_that_takes_long_is_refused_at_once(write):
+    begin = time.process_time()
+    for content, reason in (
+        ("[" * 60_000, "it is not YAML: maximum recursion"),
+        ("a: [" + "1, " * 30_000 + "1]", "it has 90,006 characters; expected at most 65,536"),
+    ):
+        with pytest.raises(Refused, match=reason):
+            parse(["--config", str(write(content, "config.yaml"))])
+    assert time.process_time() - begin < 5
+
+
+def test_a_file_of_options_is_named_where_they_do_not_go_together(write, tmp_path, capsys):
+    """In the file of a run that is resumed, too, and where the data or the net tells."""
+    cut = write({"clip": 0.5, "hybridize": "step"})
+    with pytest.raises(Refused, match=f"^--clip: not .*; options are from {re.escape(str(cut))}, "):
+        parse(["--config", str(cut)])
+    np.savez(tmp_path / "d.npz", x=np.zeros((9, 4)), y=np.arange(9) % 3)
+    data = {"data": str(tmp_path / "d.npz"), "epochs": 3}
+    for wrong, told in (
+        ({"activation": "of mine"}, "--net mlp: activation is 'of mine'"),
+        ({"warmup": 8.0}, "--warmup: expected 0 to below the 3 epochs"),
+        ({"ignore": ["a"]}, "expected no --ignore"),
+    ):
+        (tmp_path / "got").mkdir(exist_ok=True)
+        path = write({"options": data | wrong, "files": ["config.json"]}, "got/config.json")
+        assert main(["--resume", "--out", str(path.parent)]) == 2
+        said = capsys.readouterr().err
+        assert told in said and said.endswith(f"; options are from {path}, too\n")
+    with pytest.raises(Refused, match="^--clip: not with --hybridize step") as refused:
+        parse(["--clip", "0.5", "--hybridize", "step"])
+    assert "options are from" not in str(refused.value)
 
 
 def test_a_config_from_elsewhere_runs_nothing(write, tmp_path, monkeypatch, capsys):

@@ -19,7 +19,7 @@ from train import module, report
 from train.__main__ import main
 from train.reports import figures, mistakes
 from train.reports.names import REARRANGING, names_of
-from train.reports.page import new_folder, words_of
+from train.reports.page import network_of, new_folder, words_of
 from train.reports.read import Measured, RunReport
 
 pytestmark = pytest.mark.slow_on("mxnet")
@@ -385,6 +385,11 @@ def test_help(capsys):
     assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
     for word in ("RUN", "--out", "--engine", "--operators", "examples:", "exit status:"):
         assert word in text
+
+
+def test_an_optimizer_whose_name_is_no_text():
+    run = SimpleNamespace(config={"optimizer": {"name": 3}, "network": {"units": [4, 3]}})
+    assert network_of(run) == "4 - 3, – parameters"
 
 
 def test_the_best_epoch_is_the_one_that_the_run_says():

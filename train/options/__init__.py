@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .config import naming_files
 from .data import add_data
 from .learning import OPTIMIZERS, SCHEDULES, add_learning, check_learning, check_step
 from .nets import DETECTORS, NETS, add_net, complete_net
@@ -22,5 +23,6 @@ __all__ = [
     "check_step",
     "check_utf8",
     "complete_net",
+    "naming_files",
     "parse",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,12 @@ from layers._errors import quoted
 from .. import Refused
 from .values import joined, last_values, wrong
 
-__all__ = ["check_same", "from_file"]
+__all__ = ["check_same", "from_file", "naming_files"]
 
 # What may change where a run is resumed.
 FREE = ("epochs", "patience", "out", "checkpoint_steps", "tensorboard")
 EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
+LONGEST_YAML = 1 << 16
 NOT_IN_FILES = ("config", "resume", "overwrite", "help")
 
 
@@ -71,17 +74,32 @@ def read(path: Path) -> Any:
         yaml = import_module("yaml")
     except ImportError as error:
         raise Refused(f"--config {path}: YAML needs: pip install pyyaml; JSON does not") from error
-    try:
-        for event in yaml.parse(text, yaml.SafeLoader):
-            # An alias repeats a part, so that a small file becomes a large tree; a tag asks for
-            # Python's types, for which PyYAML raises errors of any kind.
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-                line = event.start_mark.line + 1
+    if len(text) > LONGEST_YAML:  # which PyYAML reads in seconds
+        raise Refused(
+            f"--config {path}: it has {len(text):,} characters; expected at most "
+            f"{LONGEST_YAML:,} of YAML, or JSON"
+        )
+
+    class Loader(yaml.SafeLoader):
+        """One that is given what is plain.
+
+        An alias repeats a part, so that a small file becomes a large tree; a tag asks for Python's
+        types, for which PyYAML raises errors of any kind.
+        """
+
+        def compose_node(self, parent, index):
+            event = self.peek_event()
+            if isinstance(event, yaml.AliasEvent) or event.tag:
                 raise Refused(
-                    f"--config {path}: line {line} has an alias or a tag of YAML; expected the "
-                    "values themselves, without *, << and !"
+                    f"--config {path}: line {event.start_mark.line + 1} has an alias or a tag of "
+                    "YAML; expected the values themselves, without *, << and !"
                 )
-        return with_exponents(yaml.safe_load(text))
+            return super().compose_node(parent, index)
+
+    try:
+        return with_exponents(yaml.load(text, Loader))
+    except Refused:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise Refused(f"--config {path}: it is not YAML: {' '.join(str(error).split())}") from error
 
@@ -135,6 +153,21 @@ def pairs(value: Any) -> list[tuple[str, Any]]:
     ):
         raise wrong(value, 'settings by their names, such as {"momentum": 0.9}')
     return [(name, setting) for name, setting in found]
+
+
+@contextmanager
+def naming_files(options: argparse.Namespace) -> Iterator[None]:
+    """Name the files that options are from in what is refused within the `with` statement."""
+    try:
+        yield
+    except Refused as error:
+        files = [options.config] if options.config else []
+        if options.resume and options.out and (options.out / "config.json").exists():
+            files.append(options.out / "config.json")
+        if not files:
+            raise
+        told = " and ".join(map(str, files))
+        raise type(error)(f"{error}; options are from {told}, too") from error
 
 
 def check_same(options: argparse.Namespace, before: dict[str, Any], path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NoReturn
 from layers._programs import command
 
 from .. import Refused
-from .config import check_same, from_file
+from .config import check_same, from_file, naming_files
 from .data import add_data, add_images
 from .help import describe
 from .learning import add_learning, check_learning
@@ -83,10 +83,11 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
         check_same(options, before, written)
     if net_of(options) != named:
         refuse_code(net_of(options), options.config if "net" in given else written)
-    complete_net(options)
-    check_learning(options)
     if options.out is None:
         options.out, options.overwrite = default, True
+    with naming_files(options):
+        complete_net(options)
+        check_learning(options)
     return options
 
 

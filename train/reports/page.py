@@ -125,7 +125,8 @@ def network_of(run: RunReport) -> str:
     parameters = number(lookup(run.config, "network", "parameters"))
     net = " ".join(filter(None, [kind if isinstance(kind, str) else "", sizes]))
     optimizer = lookup(run.config, "optimizer", "name")
-    return ", ".join(filter(None, [net, f"{parameters} parameters", optimizer]))
+    named = optimizer if isinstance(optimizer, str) else ""
+    return ", ".join(filter(None, [net, f"{parameters} parameters", named]))
 
 
 def curves(runs: list[RunReport], colours: dict[str, int]) -> Html:

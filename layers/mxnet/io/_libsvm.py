@@ -120,6 +120,7 @@ def _read(
     path: str | PathLike, columns: int, part: tuple[int, int], dtype: np.dtype
 ) -> tuple[CSRNDArray, np.ndarray]:
     """The rows of a part of a file, and their labels."""
+    most = float(np.finfo(dtype).max)
     labels, values, indices, indptr = numbers("d"), numbers("d"), numbers("q"), numbers("q", [0])
     with open_file(path) as file:
         for number, line in _lines(file, path, *part):
@@ -127,8 +128,8 @@ def _read(
             if not words:
                 continue
             try:
-                labels.append(_finite(words[0].partition(b":")[0]))
-                row = [_pair(word) for word in words[1:] if not word.startswith(b"qid:")]
+                labels.append(_finite(words[0].partition(b":")[0], most))
+                row = [_pair(word, most) for word in words[1:] if not word.startswith(b"qid:")]
             except ValueError as error:
                 raise MXNetError(
                     f"LibSVMIter: {str(path)!r}: line {number}: {error}\n"
@@ -167,14 +168,14 @@ def _lines(file: BinaryIO, path, index: int, count: int) -> Iterator[tuple[int, 
         at += len(line)
 
 
-def _pair(word: bytes) -> tuple[int, float]:
+def _pair(word: bytes, most: float) -> tuple[int, float]:
     column, colon, value = word.partition(b":")
     if not colon or not column.isdigit() or len(column) > 18:
         raise ValueError(f"{quoted(word.decode('latin-1'))} is no pair")
-    return int(column), _finite(value)
+    return int(column), _finite(value, most)
 
 
-def _finite(word: bytes) -> float:
+def _finite(word: bytes, most: float) -> float:
     text = quoted(word.decode("latin-1"))
     try:
         found = float(word)
@@ -184,6 +185,8 @@ def _finite(word: bytes) -> float:
         raise ValueError(f"{text} is no number")
     if not math.isfinite(found):
         raise ValueError(f"{text} is not a finite number")
+    if abs(found) > most:
+        raise ValueError(f"{text} is beyond {most:.4g}, the largest number of the dtype")
     return found
 
 

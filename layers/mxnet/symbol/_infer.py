@@ -146,8 +146,8 @@ def _infer_node_shapes(node: Node, found: dict[Entry, Shape]) -> None:
     try:
         _infer_inputs_and_outputs(node, found)
     except MXNetError as error:
-        if f"{node.op.name} {node.name!r}" not in str(error):
-            note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
+        if f"{node.op.name} {quoted(node.name)}" not in str(error):
+            note(error, f"  in {node.op.name} {quoted(node.name)} of a Symbol")
         raise
     except WRONG_ATTRIBUTES as error:
         if node.op.own:
@@ -158,7 +158,7 @@ def _infer_node_shapes(node: Node, found: dict[Entry, Shape]) -> None:
         shown += [f"{n}={quoted(v)}" for n, v in node.attributes.items()]
         problem = explained(error, shapes)[1] or type(error).__name__
         where = f"  in {node.op.name}({', '.join(shown)})"
-        raise ShapeError(f"{node.op.name} {node.name!r}: {problem}\n{where}") from error
+        raise ShapeError(f"{node.op.name} {quoted(node.name)}: {problem}\n{where}") from error
 
 
 # What rules and functions of operators raise where nothing has checked the attributes before.
@@ -303,7 +303,7 @@ def _merge(node: Node, name: str, known: Shape | None, inferred: Shape) -> Shape
     if len(known) == len(inferred) and all(a == b or unknown in (a, b) for a, b in pairs):
         return _completed_sizes(known, inferred)
     raise ShapeError(
-        f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(inferred)}"
+        f"{node.op.name} {quoted(node.name)}: {name} is {known}\n  expected {tuple(inferred)}"
     )
 
 
@@ -349,7 +349,7 @@ def _infer_node_types(node: Node, found: dict[Entry, torch.dtype]) -> None:
         known = {n: found[e] for n, e in entries if e in found and n != "label"}
         if operator.same and len(set(known.values())) > 1:
             shown = ", ".join(f"{n} is {_dtype.name(dtype)}" for n, dtype in known.items())
-            raise DTypeError(f"{operator.name} {node.name!r}: {shown}\n  expected one dtype")
+            raise DTypeError(f"{operator.name} {quoted(node.name)}: {shown}\n  expected one dtype")
         for _, entry in entries if known else ():
             found.setdefault(entry, next(iter(known.values())))
         return

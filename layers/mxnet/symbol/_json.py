@@ -85,8 +85,8 @@ def _refuse_shadowed(node: Node) -> None:
     """Refuse an operator whose name another one has taken since: a file has only the name."""
     if node.op is not None and not node.op.is_current:
         raise MXNetError(
-            f"symbol: {node.name!r} is an operator {node.op.op_type!r}, and another one has its "
-            "name now\n"
+            f"symbol: {quoted(node.name)} is an operator {node.op.op_type!r}, and another one has "
+            "its name now\n"
             "  expected names of their own, such as @operator(name=...), for a file or a pickle"
         )
 

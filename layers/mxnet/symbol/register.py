@@ -9,7 +9,7 @@ from typing import Any
 from .._state import State
 from .._table import precision, registry
 from ..attribute import AttrScope
-from ..base import ArgumentError, describe_value
+from ..base import ArgumentError, describe_value, quoted
 from ..name import NameManager
 from ..ndarray.register import signature
 from ._node import HIDDEN, Entry, Node, with_hidden_names
@@ -60,7 +60,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     name = NameManager.current.get(kwargs.get("name"), hint.lower())
     if not operator.variadic and len(args) > len(positional) + len(operator.attribute_names):
         raise ArgumentError(
-            f"{operator.name} {name!r}: {len(args)} arguments by position\n"
+            f"{operator.name} {quoted(name)}: {len(args)} arguments by position\n"
             f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
         )
     asked = {k: str(v) for k, v in (kwargs.get("attr") or {}).items()}  # as MXNet, an object too
@@ -72,7 +72,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     operator.check_count(given, len(symbols))
     if operator.draws and not names:  # as `random.randn(data=x)`, which MXNet draws without x
         symbols = {k: v for k, v in symbols.items() if not isinstance(v, Symbol)}
-    _check_inputs(f"{operator.name} {name!r}", symbols, names)
+    _check_inputs(f"{operator.name} {quoted(name)}", symbols, names)
     inputs = _with_variables(operator, name, symbols, names, attrs)
     if State.precision is not None:
         inputs = _with_casts(State.precision, operator, attributes, names, inputs)
@@ -154,7 +154,9 @@ def _check_inputs(where: str, symbols: dict[str, Any], names: list[str]) -> None
                 f"{constant if hasattr(value, 'shape') else ''}"
             )
         if key not in names:
-            raise ArgumentError(f"{where}: there is no input {key!r}\n  expected {names}")
+            raise ArgumentError(
+                f"{where}: there is no input {quoted(key)}\n  expected {quoted(names)}"
+            )
         if len(value) != 1:
             raise ArgumentError(
                 f"{where}: {key} has {len(value)} outputs\n  expected one of them, as x[0]"

@@ -16,6 +16,9 @@ from ..base import (
     NotImplementedForSymbol,
     ShapeError,
     UnsupportedError,
+    legible,
+    listed,
+    quoted,
 )
 from ..context import current_context
 from . import _infer, _json
@@ -66,8 +69,8 @@ class Symbol(Methods):
         return self._entries[0][0].name if len({id(n) for n, _ in self._entries}) == 1 else None
 
     def __repr__(self) -> str:
-        names = ", ".join(symbol.name for symbol in self)
-        return f"<Symbol {self.name or f'group [{names}]'}>"
+        named = self.name and legible(self.name)
+        return f"<Symbol {named or f'group [{listed(symbol.name for symbol in self)}]'}>"
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -83,7 +86,9 @@ class Symbol(Methods):
             names = self.list_outputs()
             if names.count(index) != 1:
                 problem = "no" if index not in names else "more than one"
-                raise ValueError(f"there is {problem} output {index!r}\n  expected one of {names}")
+                raise ValueError(
+                    f"there is {problem} output {quoted(index)}\n  expected one of {quoted(names)}"
+                )
             index = names.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"output {index} of a Symbol with {len(self)}")
@@ -133,11 +138,11 @@ class Symbol(Methods):
         arguments = self.list_arguments()
         if args and kwargs:
             raise ArgumentError(
-                f"{self}: {len(args)} symbols by position, and {[*kwargs]} by name\n"
-                f"  expected all by position, or all by name: {arguments}"
+                f"{self}: {len(args)} symbols by position, and {quoted([*kwargs])} by name\n"
+                f"  expected all by position, or all by name: {quoted(arguments)}"
             )
         if len(args) > len(arguments):
-            raise ArgumentError(f"{self}: {len(args)} is no input\n  expected {arguments}")
+            raise ArgumentError(f"{self}: {len(args)} is no input\n  expected {quoted(arguments)}")
         made = self._replaced(by_name(str(self), arguments, args) | kwargs)
         if name:
             made._entries[0][0].name = name
@@ -147,11 +152,14 @@ class Symbol(Methods):
         """A copy of the graph, with these symbols for the variables of these names."""
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
-                raise ArgumentError(f"{self}: {key} is {symbol!r}\n  expected a Symbol")
+                raise ArgumentError(
+                    f"{self}: {legible(key)} is {quoted(symbol)}\n  expected a Symbol"
+                )
         inputs = {*self.list_inputs()}
         if unknown := [key for key in given if key not in inputs]:
             raise ArgumentError(
-                f"{self}: {unknown[0]} is no input\n  expected {self.list_arguments()}"
+                f"{self}: {legible(unknown[0])} is no input\n"
+                f"  expected {quoted(self.list_arguments())}"
             )
         entries = copy_graph(
             self._entries,
@@ -231,7 +239,7 @@ class Symbol(Methods):
     def _set_attr(self, **kwargs: str) -> None:
         for name, value in kwargs.items():
             if not isinstance(value, str):
-                raise ValueError(f"attribute {name} is {value!r}\n  expected text")
+                raise ValueError(f"attribute {legible(name)} is {quoted(value)}\n  expected text")
         self._entries[0][0].attrs.update(with_hidden_names(kwargs))
 
     # Shapes and dtypes
@@ -279,7 +287,9 @@ class Symbol(Methods):
         given = _values_by_name(self, args, kwargs)
         for name, shape in given.items():
             if not isinstance(shape, (tuple, list)):
-                raise ArgumentError(f"infer_shape: {name} is {shape!r}\n  expected a tuple")
+                raise ArgumentError(
+                    f"infer_shape: {legible(name)} is {quoted(shape)}\n  expected a tuple"
+                )
             given[name] = _infer.with_unknown_sizes(tuple(shape))
         return self._by_role(_infer.shapes(self._entries, given))
 
@@ -400,7 +410,7 @@ class Symbol(Methods):
         except ShapeError as error:
             if kwargs.keys() <= shapes.keys():
                 raise
-            ignored = ", ".join(n for n in kwargs if n not in shapes)
+            ignored = listed(n for n in kwargs if n not in shapes)
             raise ShapeError(
                 f"{error}\n  ignored: {ignored}, which name no argument's shape"
             ) from None
@@ -423,13 +433,13 @@ class Symbol(Methods):
             Always.
         """
         raise UnsupportedError(
-            f"gradient of {self!r} for {wrt!r}: there is no graph of gradients\n"
+            f"gradient of {self!r} for {quoted(wrt)}: there is no graph of gradients\n"
             "  expected bind and backward, or autograd.grad"
         )
 
     def optimize_for(self, backend: str, args=None, aux=None, ctx=None, **kwargs) -> Symbol:
         """The graph itself: MXNet's backends, which rewrite graphs, do not exist here."""
-        text = f"optimize_for: there is no backend {backend!r}; the graph stays as it is"
+        text = f"optimize_for: there is no backend {quoted(backend)}; the graph stays as it is"
         warnings.warn(text, stacklevel=2)
         return self
 
@@ -485,15 +495,17 @@ def _values_by_name(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
     arguments = symbol.list_arguments()
     if args and kwargs:
         raise ArgumentError(
-            f"{symbol}: {len(args)} values by position, and {[*kwargs]} by name\n"
-            f"  expected all by position, or all by name: {arguments}"
+            f"{symbol}: {len(args)} values by position, and {quoted([*kwargs])} by name\n"
+            f"  expected all by position, or all by name: {quoted(arguments)}"
         )
     if len(args) > len(arguments):
-        raise ArgumentError(f"{symbol}: {len(args)} values\n  expected {arguments}")
+        raise ArgumentError(f"{symbol}: {len(args)} values\n  expected {quoted(arguments)}")
     known = [*arguments, *symbol.list_auxiliary_states()]
     for name in kwargs:
         if name not in known:
-            raise MXNetError(f"{symbol}: there is no argument {name!r}\n  expected one of {known}")
+            raise MXNetError(
+                f"{symbol}: there is no argument {quoted(name)}\n  expected one of {quoted(known)}"
+            )
     told = [(name, value) for name, value in zip(arguments, args) if value is not None]
     given = by_name(str(symbol), *zip(*told), same=eq) if told else {}
     return given | {name: value for name, value in kwargs.items() if value is not None}
@@ -533,7 +545,7 @@ def var(
         A keyword does not begin and end with two underscores.
     """
     if not isinstance(name, str):
-        raise TypeError(f"Variable: the name is {name!r}\n  expected text")
+        raise TypeError(f"Variable: the name is {quoted(name)}\n  expected text")
     attrs = with_hidden_names(AttrScope.current.get(attr))
     known = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
     if stype is not None:
@@ -546,8 +558,8 @@ def var(
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise ValueError(
-                f"Variable {name!r}: attribute {key}\n"
-                f"  expected two underscores on both sides, __{key}__"
+                f"Variable {quoted(name)}: attribute {legible(key)}\n"
+                f"  expected two underscores on both sides, __{legible(key)}__"
             )
         attrs[key] = str(value)
     return Symbol([(Node(None, name, attrs=attrs), 0)])
@@ -568,7 +580,7 @@ def Group(symbols: list[Symbol], create_fn: Callable | None = None) -> Symbol:
     """
     symbols = list(symbols)
     if not symbols or not all(isinstance(symbol, Symbol) for symbol in symbols):
-        raise TypeError(f"Group: {symbols!r}\n  expected a list of Symbols")
+        raise TypeError(f"Group: {quoted(symbols)}\n  expected a list of Symbols")
     return Symbol([entry for symbol in symbols for entry in symbol._entries])
 
 

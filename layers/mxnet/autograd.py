@@ -373,6 +373,8 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     retain_graph = create_graph if retain_graph is None else retain_graph
     heads = _listed(heads)
     tensors, gradients = _heads("grad", heads, _listed_like(heads, head_grads))
+    if Refused.exists:
+        _expect_derivatives(tensors, [v._autograd_tensor for v in listed])
     metadata = _metadata_of(tensors)
     with _Scope(None, train_mode):
         found = _run(
@@ -395,6 +397,66 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
             value = _Constant.of(value, variable._autograd_tensor)
         results.append(variable._wrap_gradient(value))
     return results
+
+
+class Refused(torch.autograd.Function):
+    """A gradient, which has none itself.
+
+    Attributes of its nodes
+    -----------------------
+    message : str
+    behind : list of nodes
+        Those that the gradient depends on beside its inputs, which PyTorch does not know.
+    """
+
+    exists = False  # in this process
+
+    @staticmethod
+    def forward(ctx, message, behind, gradient, *given):
+        ctx.message, ctx.behind = message, behind
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RecordingError(ctx.message)
+
+
+def refuse_second(ctx, gradients: Sequence, message: str, given: Sequence) -> tuple:
+    """Return gradients that raise when they are differentiated again, instead of giving zeros.
+
+    `ctx` is the node that they are of; `given` are tensors that they depend on.
+    """
+    Refused.exists = True
+    given = [t for t in given if t is not None and t.requires_grad]
+    behind = [node for node, _ in ctx.next_functions if node is not None]
+
+    def refused(gradient: torch.Tensor) -> torch.Tensor:
+        return Refused.apply(message, behind, gradient.detach().requires_grad_(), *given)
+
+    return tuple([None if g is None else refused(g) for g in gradients])
+
+
+def _expect_derivatives(heads: Sequence[torch.Tensor], variables: Sequence[torch.Tensor]) -> None:
+    """Raise if heads depend on a variable by a gradient that has none itself.
+
+    PyTorch leaves out of its way what it knows of no path to the variables.
+    """
+    targets = {torch.autograd.graph.get_gradient_edge(v)[0] for v in variables}
+    for node in _reached([h.grad_fn for h in heads]):
+        behind = getattr(node, "behind", None)
+        if behind and not targets.isdisjoint(_reached(behind)):
+            raise RecordingError(node.message)
+
+
+def _reached(nodes: list) -> Iterator:
+    """Yield the nodes of a graph that these lead to, and themselves."""
+    seen, nodes = set(), [n for n in nodes if n is not None]
+    while nodes:
+        node = nodes.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            nodes += [behind for behind, _ in node.next_functions if behind is not None]
 
 
 class _Constant(torch.autograd.Function):
@@ -517,15 +579,7 @@ def _depend(heads: Sequence[torch.Tensor], variable: torch.Tensor) -> bool:
     # Of two outputs of one node, such as a recorded graph, neither was computed from the other.
     siblings = [h for h in heads if h.grad_fn is target and h.output_nr != number]
     nodes = [h.grad_fn for h in heads if not any(h is s for s in siblings)]
-    seen = set()
-    while nodes:
-        node = nodes.pop()
-        if node is target:
-            return True
-        if node is not None and node not in seen:
-            seen.add(node)
-            nodes += [behind for behind, _ in node.next_functions]
-    return False
+    return target in _reached(nodes)
 
 
 def _run(function, *args, **kwargs):

@@ -16,8 +16,14 @@ import torch
 from .._differentiable import Call, apply, specs_of
 from .._state import State, this_thread
 from .._tensor import describe
-from ..autograd import _set_grad_enabled, enter_operator, leave_operator, translated
-from ..base import NotFiniteError, RecordingError, note
+from ..autograd import (
+    _set_grad_enabled,
+    enter_operator,
+    leave_operator,
+    refuse_second,
+    translated,
+)
+from ..base import NotFiniteError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
 from ..ndarray.ndarray import NDArray
@@ -85,7 +91,7 @@ class CustomCall(Call):
             self.expect_finite_gradients((*saved, *dys), gradients)
         if not self.twice and is_grad_enabled():
             message = f"{self.what} has no second derivative{self.reason}"
-            return refuse_second(gradients, message)
+            return refuse_second(ctx, gradients, message, (*saved, *dys))
         return gradients
 
     def unrecorded(self, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
@@ -219,26 +225,3 @@ def separate(operation: CustomCall, results: tuple) -> tuple:
     if operation.traced:
         return tuple([None if t is None else t.clone() for t in results])
     return tuple([t.detach() for t in results])
-
-
-class _Refused(torch.autograd.Function):
-    """A gradient, which has none itself."""
-
-    @staticmethod
-    def forward(ctx, message: str, gradient: Tensor):
-        ctx.message = message
-        return gradient.clone()
-
-    @staticmethod
-    def backward(ctx, *_):
-        raise RecordingError(ctx.message)
-
-
-def refuse_second(gradients: tuple, message: str) -> tuple:
-    """Gradients that raise when they are differentiated again, instead of giving zeros."""
-    return tuple(
-        [
-            None if g is None else _Refused.apply(message, g.detach().requires_grad_())
-            for g in gradients
-        ]
-    )

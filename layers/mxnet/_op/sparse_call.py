@@ -11,10 +11,10 @@ from .._sparse.array import BaseSparseNDArray, cast, wrap, wrap_gradient, zeros_
 from .._sparse.call import tensor_with_sparse_gradient
 from .._sparse.stored import RowSparse
 from .._state import this_thread
-from ..autograd import saved_tensors
+from ..autograd import refuse_second, saved_tensors
 from ..ndarray.ndarray import NDArray
 from . import call as own_call
-from .call import as_output, refuse_second, take_tensor
+from .call import as_output, take_tensor
 from .prop import Output, PropCall, PropOp, Signature, signature_of
 
 __all__ = ["call"]
@@ -87,14 +87,15 @@ class StoredCall(PropCall):
         return outputs
 
     def differentiate(self, ctx, dys):
-        tensors = iter(saved_tensors(ctx))
+        saved = saved_tensors(ctx)
+        tensors = iter(saved)
         arrays = [NDArray(next(tensors), self.context) if a is None else a for a in ctx.arrays]
         count = len(self.inputs)
         with torch.no_grad():
             found = self.gradients(arrays[:count], arrays[count:], dys, ctx.needs_input_grad[1:])
         if is_grad_enabled():
             message = f"{self.what} has no second derivative{self.reason}"
-            return refuse_second(found, message)
+            return refuse_second(ctx, found, message, (*dys, *saved))
         return found
 
     def gradients(self, inputs: list[NDArray], outputs: list[NDArray], dys, asked) -> list:

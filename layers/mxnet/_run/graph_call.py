@@ -10,7 +10,6 @@ import torch
 from .. import autograd
 from .._differentiable import Call, apply_plainly
 from .._draws import draws_restored, generator_states
-from .._op.call import refuse_second
 from .._state import this_thread
 from ..base import RecordingError
 from ..context import Context
@@ -91,8 +90,9 @@ class GraphCall(Call):
     def record(self, ctx, tensors):
         ctx.generators = generator_states(self.context) if self.draws else None
         outputs, saved = self.forward(tensors)
-        if self.twice:  # the program may compute the outputs again
-            ctx.tensors, ctx.versions = tensors, [t._version for t in tensors]
+        ctx.tensors = tensors  # the program may compute the outputs again
+        if self.twice:
+            ctx.versions = [t._version for t in tensors]
         ctx.save_for_backward(*saved)
         ctx.set_materialize_grads(False)  # an operator of losses has gradients where it is asked
         if not all(self.differentiable):
@@ -107,7 +107,8 @@ class GraphCall(Call):
         if again and not self.twice:
             with torch.no_grad():
                 found = self.backward(saved, dys)
-            found = refuse_second(found, autograd.NO_SECOND)
+            given = [t for t in (*ctx.tensors, *dys) if t is not None]
+            found = autograd.refuse_second(ctx, found, autograd.NO_SECOND, given)
         elif again or self.has_dy not in (None, which_are_given(dys)):
             found = self.by_the_program(_unchanged(ctx), dys, again, ctx.generators)
         else:

@@ -62,9 +62,13 @@ class Transformed(torch.autograd.Function):
     def backward(ctx, *dys):
         operation, specs, asked, visible = ctx.call
         given = *ctx.saved_tensors, *dys[:visible]
-        if operation.twice and any(map(_is_differentiated_again, given)):
-            return None, *operation.backward(ctx.saved_tensors, dys[:visible], specs, asked)
         wanted = Wanted(operation, specs, asked, visible)
+        # Parameters of a net are variables, too: nobody may ever differentiate by them.
+        if operation.twice and any(map(_is_differentiated_again, given)):
+            try:
+                return None, *operation.backward(ctx.saved_tensors, dys[:visible], specs, asked)
+            except RecordingError as error:  # such as a gradient that NumPy computes
+                wanted.refusal = error
         found = Gradients.apply(wanted, *given)
         return None, *map(dict(zip(wanted.places, found)).get, range(len(specs)))
 
@@ -74,11 +78,22 @@ class Transformed(torch.autograd.Function):
 
 
 class Wanted:
-    """The gradients of a call that are wanted; `places` are set to those that there are."""
+    """The gradients of a call that are wanted.
+
+    Attributes
+    ----------
+    places : list of int
+        Those that there are, when they are computed.
+    refusal : RecordingError
+        The error for a second derivative.
+    """
 
     def __init__(self, operation: Call, specs: Specs, asked: tuple[bool, ...], visible: int):
         self.operation, self.specs, self.asked, self.visible = operation, specs, asked, visible
         self.places: list[int] = []
+        self.refusal = RecordingError(
+            f"{operation.what} has no second derivative{operation.reason}"
+        )
 
     def compute(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the gradients, from the saved tensors and the gradients of the outputs."""
@@ -99,12 +114,11 @@ class Gradients(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, outputs):
-        ctx.operation = inputs[0].operation
+        ctx.refusal = inputs[0].refusal
 
     @staticmethod
     def backward(ctx, *_):
-        operation = ctx.operation
-        raise RecordingError(f"{operation.what} has no second derivative{operation.reason}")
+        raise ctx.refusal
 
     @staticmethod
     def vmap(info, in_dims, wanted, *tensors):

@@ -217,3 +217,23 @@ def test_from_torch_takes_what_is_not_differentiated():
         y = cube(x)
     y.backward()
     assert x.grad.asnumpy().tolist() == [3, 12]
+
+
+def test_numpy_in_a_net_with_parameters():
+    @customop("numpy")
+    def square(x):
+        return x * x
+
+    square.def_grad(lambda ans, x: lambda g: 2 * x * g)
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.HybridLambda(lambda F, x: square(x)), gluon.nn.Dense(1, in_units=2))
+    net.initialize()
+    net(nd.ones((1, 2)))
+    module = net.to_torch()
+    x = torch.tensor([[1.0, 2.0]])
+    given = x.clone().requires_grad_()
+    module(given).sum().backward()
+    function = torch.func.grad(lambda x: module(x).sum())
+    assert torch.allclose(function(x), given.grad)
+    with pytest.raises(mx.base.MXNetError, match="no second derivative"):
+        torch.func.grad(lambda x: function(x).sum())(x)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 # Whether kernels compute, in a thread that does not say it.
-_KERNELS = os.environ.get("LAYERS_KERNELS", "1") != "0"
+_KERNELS = os.environ.get("LAYERS_KERNELS", "").lower() not in ("0", "false", "off", "no")
 
 
 class State:

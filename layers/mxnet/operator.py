@@ -363,6 +363,12 @@ def expect_registered(op_type: str, module: str | None, where: str) -> None:
         module = module or op_type.rpartition(".")[0]
         if not _is_module(module):
             raise MXNetError(f"symbol: {where}: {error}") from None
+        if module in sys.modules:
+            raise MXNetError(
+                f"symbol: {where}: operator {quoted(op_type)} is not registered, and "
+                f"{quoted(module)[1:-1]} is imported\n"
+                f"  expected an operator of this name there; registered here: {_nearest(op_type)}"
+            ) from None
         raise MXNetError(
             f"symbol: {where}: operator {quoted(op_type)} is not registered\n"
             f"  expected `import {quoted(module)[1:-1]}` first: the operator {quoted(op_type)} of "

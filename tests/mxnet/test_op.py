@@ -258,3 +258,17 @@ def test_mixed_precision_casts_the_inputs_of_a_prop(low, monkeypatch):
     nd.Custom(x, op_type="test_op.seen")
     sym.Custom(sym.var("x"), op_type="test_op.seen").eval(x=x)
     assert seen == ["float16" if low else "float32"] * 2
+
+
+def test_a_module_that_is_imported_and_has_no_such_operator(monkeypatch):
+    import sys
+    import types
+
+    monkeypatch.setitem(sys.modules, "imported_ops", types.ModuleType("imported_ops"))
+    text = mixed(sym.var("x")).tojson().replace(mixed.name, "imported_ops.mixed")
+    with pytest.raises(mx.base.MXNetError) as caught:
+        sym.load_json(text)
+    assert "'imported_ops.mixed' is not registered, and imported_ops is imported" in str(
+        caught.value
+    )
+    assert mixed.name in str(caught.value)

@@ -189,7 +189,7 @@ def test_graphs_follow_the_switch(options, monkeypatch):
     assert seen
 
 
-@pytest.mark.parametrize("value, on", [("0", "False"), ("1", "True")])
+@pytest.mark.parametrize("value, on", [("0", "False"), ("1", "True"), ("false", "False")])
 def test_the_environment_sets_the_switch(value, on):
     code = "from layers.mxnet import _kernels; print(_kernels.are_on())"
     done = forks.run(["-c", code], env=os.environ | {"LAYERS_KERNELS": value})
@@ -215,3 +215,9 @@ def test_dense_relu_and_sigmoid_run_their_own_gradients(phases):
         y = ops.sigmoid(ops.relu(ops.dense(x, w, b)))
     y.backward()
     assert phases == ["forward"] * 3 + ["backward"] * 3
+
+
+@pytest.mark.parametrize("on", [None, 1, "no"])
+def test_the_switch_takes_true_or_false(on):
+    with pytest.raises(TypeError, match="expected True or False"):
+        kernels(on)

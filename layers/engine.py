@@ -135,16 +135,7 @@ def kernels(on: bool) -> AbstractContextManager:
 
     ``with layers.kernels(False):`` holds in this thread. LAYERS_KERNELS=0 in the environment holds
     where nothing else is said. On Apache MXNet, which has no kernels, it has no effect.
-
-    Raises
-    ------
-    TypeError
-        `on` is neither True nor False.
     """
-    if not isinstance(on, bool):
-        raise mxnet_error(
-            TypeError, f"kernels: {on!r} ({type(on).__name__})\n  expected True or False"
-        )
     if name() == "mxnet":  # it has none
         return nullcontext()
     return import_module("layers.mxnet._kernels").kernels(on)

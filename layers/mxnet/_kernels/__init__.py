@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from .._state import this_thread
+from ..base import DTypeError
 from ..ndarray.ndarray import NDArray
 
 __all__ = ["Kernel", "are_on", "find", "kernels"]
@@ -50,7 +51,15 @@ def are_on() -> bool:
 
 @contextmanager
 def kernels(on: bool) -> Iterator[None]:
-    """``with kernels(False):`` formulas compute, in this thread."""
+    """``with kernels(False):`` formulas compute, in this thread.
+
+    Raises
+    ------
+    DTypeError
+        `on` is neither True nor False.
+    """
+    if not isinstance(on, bool):
+        raise DTypeError(f"kernels: {on!r} ({type(on).__name__})\n  expected True or False")
     state = this_thread.state
     before, state.kernels = state.kernels, on
     try:

@@ -297,7 +297,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
 
 
 def is_current(name: str, definition: Any) -> bool:
-    """True if a name stands for a definition still, or for what was made anew in its place."""
+    """True if a name is registered for a definition, or for a newer version of the same one."""
     now = _registry.get(name)
     if now is None or now is definition:
         return now is definition

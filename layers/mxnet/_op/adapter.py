@@ -1,4 +1,4 @@
-"""What `layers.ops` asks of this engine: the calls of an operator, and arrays of NumPy."""
+"""This engine as `layers.ops` uses it: calls of operators, and arrays of NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Adapter(OperatorOp):
 
     @staticmethod
     def warn_again() -> None:
-        """Have the log say again what it says only once, such as what is not compiled."""
+        """Show log messages again that are shown once, such as that an operator is not compiled."""
         warn.cache_clear()
 
     @staticmethod

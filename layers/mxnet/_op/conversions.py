@@ -28,7 +28,7 @@ def tensor(x: NDArray) -> torch.Tensor:
 
 
 def expect_tensor(what: str, value: Any) -> torch.Tensor:
-    """What an operator's function returned, if it is a tensor."""
+    """Return the result of an operator's function; refuse one that is no tensor."""
     if not isinstance(value, torch.Tensor):
         hint = ""
         if isinstance(value, NDArray):

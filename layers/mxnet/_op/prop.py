@@ -237,7 +237,7 @@ class PropOp(UserOp):
 
     @property
     def stores(self) -> bool:
-        """Whether the Prop says itself which storage types it takes and gives."""
+        """True if the Prop declares the storage types of its inputs and outputs."""
         base, own = operator.CustomOpProp, type(self.prop)
         return (
             own.infer_storage_type is not base.infer_storage_type
@@ -324,12 +324,12 @@ Output.__name__ = "NDArray"  # what a user sees when an output is printed
 
 
 def _is_written(array: NDArray) -> bool:
-    """Whether something was written into an output; a sparse one is zeros before."""
+    """True if an output was written; a sparse one has no values before."""
     return len(array._stored.values) > 0 if array._is_sparse else array._value is not None
 
 
 class LeftOut(NDArray):
-    """What backward does not depend on, as the operator says: an empty array, not to be read."""
+    """An empty array in the place of one that the operator declares not to use in backward."""
 
     __slots__ = ("_what",)
     shape, size = (0,), 0
@@ -421,7 +421,7 @@ class PropCall(CustomCall):
         )
 
     def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
-        """What backward sees: an empty array in the place of what it does not depend on."""
+        """Return the arrays for backward, an empty one in the place of each unused."""
         return [
             as_input(t, self.context)
             if t is not None

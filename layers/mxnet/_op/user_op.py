@@ -173,7 +173,7 @@ class UserOp(registry.Op):
 
     @property
     def is_current(self) -> bool:
-        """True if the name stands for it still, or for what was made anew in its place."""
+        """True if its name is registered for it, or for a newer version of the same definition."""
         return operator.is_current(self.op_type, self.definition)
 
     # For calls.
@@ -278,7 +278,7 @@ class UserOp(registry.Op):
 
 
 def _of_tensors(*, context: Context):
-    """Stand in for a function, of which `Op` reads that nodes supply a context."""
+    """Give `Op` a signature to read: the only argument is a context, which graphs supply."""
 
 
 def _is_nested(given: Any) -> bool:

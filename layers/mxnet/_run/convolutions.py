@@ -49,7 +49,7 @@ def static_convolutions(nodes: Iterable[Node]) -> dict[Node, Callable[..., Tenso
 
 
 def _is_available() -> bool:
-    """Whether this PyTorch has oneDNN's convolution of weights that are laid out already."""
+    """True if this PyTorch has oneDNN's convolution for weights that are laid out already."""
     return (
         torch.backends.mkldnn.is_available()
         and torch.backends.cpu.get_cpu_capability().startswith("AVX")

@@ -59,7 +59,7 @@ class Launched:
         return self._replay(tensors, context)
 
     def _captured(self, tensors: Sequence[Tensor]) -> Launch | None:
-        """What is captured for parameters that are there; None where they have just moved."""
+        """Return the graphs captured for these parameters; None if they have just moved."""
         places = self._where(tensors)
         if self._launch is not None and self._launch.places == places:
             return self._launch
@@ -81,7 +81,7 @@ class Launched:
 
 
 class Launch:
-    """What is captured of the recorded calls: forward and, if there are gradients, backward."""
+    """The graphs captured of recorded calls: forward and, if there are gradients, backward."""
 
     def __init__(self, replay: GraphCall, fixed: Sequence[int], tensors: Sequence[Tensor], lock):
         self.replay, self.lock = replay, lock
@@ -142,7 +142,7 @@ class Launch:
 
     @property
     def is_pending(self) -> bool:
-        """Whether its memory has what the gradients of an earlier call will need."""
+        """True if its memory holds values for the gradients of an earlier call."""
         return self._ended < self._begun and self._turn() is not None
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
@@ -201,7 +201,7 @@ def captured(
 
 
 def can_capture(context: Context) -> bool:
-    """Whether CUDA graphs can be captured on a context now."""
+    """True if CUDA graphs can be captured on a context now."""
     return context.device_type == "gpu" and not torch.cuda.is_current_stream_capturing()
 
 

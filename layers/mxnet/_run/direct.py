@@ -98,7 +98,7 @@ class Whole:
         )
 
     def __call__(self, *tensors: Tensor, **supplied: Any) -> Sequence[Tensor]:
-        """What the function returns."""
+        """Return the results of the function."""
         if self.direct is not None:
             return self.direct(*tensors, **supplied)
         if self._watched is None:
@@ -257,7 +257,7 @@ def only_call(
 
 
 def places(tensors: Sequence, among: Sequence) -> list[int] | None:
-    """Where each of the tensors is among others; None if one is not."""
+    """Return the place of each tensor among others; None if one is missing."""
     numbers = {id(t): i for i, t in enumerate(among)}
     found = [numbers.get(id(t)) for t in tensors]
     return None if None in found else found
@@ -417,7 +417,7 @@ def _of_code(call: GraphCall, ahead: tuple, behind: tuple) -> GraphCall:
 
 
 def _same_elements(tensors: Sequence[Any], among: Sequence[Any]) -> list[int] | None:
-    """Where each of the tensors, or one of the same elements, is among others; None if not."""
+    """Return the places of tensors, or of others with their elements; None if one is missing."""
     found = {_elements(t): i for i, t in reversed([*enumerate(among)]) if isinstance(t, Tensor)}
     numbers = [found.get(_elements(t)) if isinstance(t, Tensor) else None for t in tensors]
     return None if None in numbers else numbers

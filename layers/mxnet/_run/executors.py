@@ -121,7 +121,7 @@ def merged(entries: list[Entry]) -> list[Entry]:
 
 
 def _may_be_merged(node: Node) -> bool:
-    """Whether another node of the same operator, attributes and inputs gives the same."""
+    """True if nodes of one operator, with equal attributes and inputs, have equal outputs."""
     op = node.op
     return (
         op is not None

@@ -216,7 +216,7 @@ def gradients_of_given(
 
 
 def which_are_given(dys: Sequence[Tensor | None]) -> tuple[bool, ...]:
-    """Return of which outputs there is a gradient."""
+    """Return, for each output, True if it has a gradient."""
     return tuple([dy is not None for dy in dys])
 
 

@@ -1,4 +1,4 @@
-"""What inductor, PyTorch's compiler, is told: about products, norms, layouts, and its folders.
+"""Settings of inductor, PyTorch's compiler: products, norms, layouts, and its folders.
 
 *Products.* Large ones are those of `_table/product.py` in compiled code too. Inductor's own
 lowering of oneDNN's product wants weights that are constant, so its graph is rewritten before it is
@@ -100,7 +100,7 @@ def _lower() -> bool:
 
 
 def _is_onednns(x: torch.fx.Node, w: torch.fx.Node) -> bool:
-    """Whether oneDNN is to compute x w."""
+    """True if oneDNN computes the product x w."""
     a, b = x.meta["val"], w.meta["val"]
     is_known = all(isinstance(n, int) for n in (*a.shape, *b.shape))
     return is_known and product.is_onednns(a, b.t())
@@ -117,7 +117,7 @@ def _split(graph: torch.fx.Graph, node: torch.fx.Node, bias, x, w) -> None:
 
 
 def decompositions(options: dict[str, Any]) -> dict[Any, Callable] | None:
-    """What inductor takes operators apart into, on a CPU; None says that it is to decide alone.
+    """Return the decompositions of operators for inductor on a CPU; None for its own.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _call_kernels() -> bool:
 
 
 def channels_last_pays(graph: torch.fx.GraphModule) -> bool:
-    """Whether the convolutions of a traced graph are faster on a CPU with the channels last.
+    """True if a traced graph runs its convolutions faster on a CPU with the channels last.
 
     Those of one pixel, or of each channel by itself, are; for the others the weights are laid out
     anew in each call. Forward through ResNet-50 of 96 x 96, batch 8, takes 0.87 of the time by it,

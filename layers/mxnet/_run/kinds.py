@@ -1,4 +1,4 @@
-"""What the ways of running a graph, but the plain one, have: a function for each kind of call.
+"""The table of kinds of calls: the function of each, for all ways of running a graph but plain.
 
 The first calls of a kind make it and compute the outputs beside it; later calls run it. A kind
 for which none can be made is run as the program is, and the log says once why.
@@ -160,7 +160,7 @@ class Kinds:
 
 
 def agree(expected: Sequence[Tensor | None], found: Sequence[Tensor | None]) -> bool:
-    """Whether outputs, or gradients, are those that are expected, but for rounding.
+    """True if outputs, or gradients, are equal to those expected, but for rounding.
 
     A value that is 0 but for rounding, as the gradient of a bias before BatchNorm, is compared on
     the scale of the largest value beside it: it is the difference of values of that size.

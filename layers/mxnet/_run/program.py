@@ -120,7 +120,7 @@ class Program:
         return self._static_function
 
     def changed(self, count: int) -> set[int]:
-        """Which of so many inputs the function changes in place."""
+        """Return the places, among so many inputs, of those that the function changes in place."""
         return self.states
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
@@ -137,7 +137,7 @@ class Program:
             autograd._set_grad_enabled(before)
 
     def results(self, function: Callable, tensors: list, context: Context) -> list:
-        """What `function`, which is the graph's, returns."""
+        """Return the results of `function`, the graph's."""
         training, device = this_thread.state.training, context.device
         try:
             return function(*tensors, training=training, context=context, device=device)
@@ -300,7 +300,7 @@ def _group(node: Node) -> Node | int:
 
 
 def _open(node: Node) -> bool:
-    """Whether a node makes an array of sizes that are not known: zeros for whatever batch."""
+    """True if a node makes an array of a size that only a call tells, such as zeros for a batch."""
     if node.op is None or node.inputs or node.op.own:
         return False
     shape = node.attributes.get("shape")

@@ -20,7 +20,7 @@ def recomputed(
     tensors: Sequence[Tensor],
     states: Sequence[Tensor] = (),
 ) -> Sequence[Tensor]:
-    """What ``function(*tensors)`` returns; of its intermediates nothing is kept for backward.
+    """Return ``function(*tensors)``; keep no intermediate value for backward.
 
     There it is called again, with the same random numbers, and with `states`, which it updates in
     place, as they were.

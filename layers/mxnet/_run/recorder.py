@@ -1,4 +1,4 @@
-"""What a computation calls of PyTorch below autograd: recorded once, and done again.
+"""The calls of PyTorch that a computation makes below autograd, recorded once and done again.
 
 One recorder sees forward and backward, whatever Python makes the calls. For tensors of the same
 shapes, strides and dtypes the same calls are right again, unless the Python looks at values: then
@@ -212,7 +212,7 @@ class Recorder(TorchDispatchMode):
         self.lines.append((f"{left} = {call}", {*made} - {"_"}, used, writes))
 
     def _writes_outside(self, function: Any, args: tuple, kwargs: dict) -> bool:
-        """Whether a call writes into an array that no recorded call has made."""
+        """True if a call writes into an array that no recorded call has made."""
         arguments = function._schema.arguments
         given = dict(zip([a.name for a in arguments], args)) | kwargs
         values = [given[a.name] for a in arguments if a.is_write and a.name in given]

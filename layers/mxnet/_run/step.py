@@ -160,7 +160,7 @@ class Step:
         return bound.graph.regrouped(results[:count], bound.context)
 
     def _run_of(self, bound: _BoundGraph) -> Callable[..., list[torch.Tensor]]:
-        """What runs a graph now, with the update in it where that fits."""
+        """Return the function that runs a graph now, with the update in it where that fits."""
         key = bound.update and bound.update.key()
         run = self._runs.get((bound.graph, bound.wanted, key))
         if run is None and key and len(self._runs) >= MOST_GRAPHS:
@@ -219,7 +219,7 @@ class _BoundGraph:
         return [p._data for p in self._parameters] + [a._tensor for a in self._arrays]
 
     def is_current(self, context: Context) -> bool:
-        """Whether the parameters have the same arrays, and those the same tensors."""
+        """True if the parameters have the same arrays, and these the same tensors."""
         return context == self.context and _same(self._now(), self._seen)
 
     def forget_gradients(self) -> None:
@@ -246,7 +246,7 @@ class _BoundGraph:
         return self._layout, *kind_of(others, self.context)
 
     def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
-        """What the program takes."""
+        """Return the inputs of the program."""
         tensors = self._fixed.copy()
         for i, array in self._states:
             tensors[i] = array._state_tensor()
@@ -271,7 +271,7 @@ def _graph_update(trainer: Trainer, bound: _BoundGraph) -> GraphUpdate | None:
 
 
 def _same(now: list, before: list) -> bool:
-    """Whether these are the same objects."""
+    """True if these are the same objects."""
     return len(now) == len(before) and all(map(is_, now, before))
 
 
@@ -301,7 +301,7 @@ class WithGradients:
     def bound(
         self, functions: dict[Node, Callable], through: Callable[[Callable], Callable] | None = None
     ) -> Callable:
-        """As of a `Program`; `through` is for the program's own function."""
+        """Return the function of a step; `through` is applied to the program's."""
         graph = self._program.bound(functions, through)
         wanted, update, count = self._wanted, self._update, len(self.inputs)
 
@@ -327,7 +327,7 @@ class WithGradients:
         return renewed(step)
 
     def changed(self, count: int) -> set[int]:
-        """Which of so many inputs the function changes in place."""
+        """Return the places, among so many inputs, of those that the function changes in place."""
         given = range(len(self.inputs), count)
         return self._program.states.union(self._wanted if self._update else (), given)
 

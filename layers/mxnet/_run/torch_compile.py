@@ -157,5 +157,5 @@ def parts(whole: bool) -> AbstractContextManager:
 
 
 def by_the_tracer(error: Exception) -> bool:
-    """Whether PyTorch's tracer raised it, and not what was traced."""
+    """True if PyTorch's tracer raised an error, and not the traced code."""
     return type(error).__module__.startswith("torch._dynamo")

@@ -84,7 +84,7 @@ def trace(
 
 
 def open_sizes(in_shapes: list[tuple], told) -> tuple:
-    """What `torch.export` is told of the sizes of the inputs."""
+    """Return the sizes of the inputs in the form that `torch.export` takes."""
     named: dict[str, Any] = {}
 
     def size(value) -> Any:
@@ -99,7 +99,7 @@ def open_sizes(in_shapes: list[tuple], told) -> tuple:
 def trace_module(
     module: torch.nn.Module, args: tuple, has_custom: bool, **options
 ) -> torch.export.ExportedProgram:
-    """What `torch.export` makes of a module; custom operators need its tracer of Python code."""
+    """Trace a module by `torch.export`; custom operators need its tracer of Python code."""
     with tracing(cpu()), _without_dump():
         return torch.export.export(module, args, strict=has_custom, **options)
 

@@ -90,7 +90,7 @@ def try_tracing(
 
 
 def forbidden(operation: CustomCall) -> str:
-    """What an operator says of itself that forbids tracing it, if anything."""
+    """Return the reason not to trace an operator, as it declares it; "" if there is none."""
     if own_call.CHECK_NAN:
         return "its values are looked at, as LAYERS_CHECK_NAN says"
     if operation.pure is False:
@@ -163,7 +163,7 @@ def on(context: Context) -> Any:
 
 
 def reason_of(error: BaseException, operation: CustomCall | None = None) -> str:
-    """What an error says, with the user's file, line and expression.
+    """Return the message of an error, with the user's file, line and expression.
 
     `operation` is the operator that was traced.
     """
@@ -212,7 +212,7 @@ def _changes(error: BaseException) -> Iterator[tuple[str, FrameSummary | None]]:
 
 
 def _source(thing: object) -> str:
-    """What the tracer calls a thing; "" for one that is made in the call."""
+    """Return the tracer's name of an object; "" for one that is made in the call."""
     try:
         return str(thing.source.name)  # type: ignore[attr-defined]
     except (AttributeError, NotImplementedError):
@@ -238,7 +238,7 @@ def _expression(source: str) -> str:
 
 
 def _place(operation: CustomCall | None, phase: str) -> str:
-    """Where an operator is written."""
+    """Return the file and line of an operator."""
     if operation is None:
         return ""
     function = getattr(operation.operator, phase, None) or operation.operator.forward
@@ -268,5 +268,5 @@ def users_line(entered_by: CodeType) -> str:
 
 
 def is_users(frame: FrameSummary) -> bool:
-    """Whether a line is neither of a library nor of generated code."""
+    """True if a line is the user's: neither a library's nor generated."""
     return not frame.filename.startswith((*LIBRARIES, "<"))

@@ -27,7 +27,7 @@ READ = {"begin_num_update", "lr", "num_update", "rescale_grad"}  # anew for each
 
 
 def fits(optimizer: Optimizer, index: Sequence[int], weights: Sequence[NDArray]) -> bool:
-    """Whether a graph can do what the optimizer does: it is built in, and works on lists."""
+    """True if a graph can do the update: the optimizer is built in, and works on lists."""
     return (
         isinstance(optimizer, Fused)
         and type(optimizer).__module__ == _built_in.__name__
@@ -60,13 +60,13 @@ class GraphUpdate:
         self._numbers = torch.frombuffer(self._values, dtype=torch.float64)
 
     def is_current(self) -> bool:
-        """Whether these are still the updates of the Trainer."""
+        """True if these are still the updates of the Trainer."""
         optimizer = self._trainer.optimizer
         same = self._trainer.updates_here and optimizer is self._optimizer
         return same and optimizer.param_dict is self._param_dict
 
     def key(self) -> tuple:
-        """What is compiled in: settings, factors of the rates, differences between the counts."""
+        """Return the constants of the graph: settings, factors of rates, differences of counts."""
         counts = self._optimizer.update_counts(self._index, self._device_id)
         return (
             self._settings(vars(self._optimizer)),
@@ -88,7 +88,7 @@ class GraphUpdate:
         self._trainer.undo_update()
 
     def function(self, key: tuple) -> Callable[[list, list, list], None]:
-        """What changes weights by their gradients, given what `begin` gives."""
+        """Return the function that updates weights by their gradients and the values of `begin`."""
         optimizer = copy(self._optimizer)
         vars(optimizer).update(
             {n: v.item() for n, v in vars(optimizer).items() if isinstance(v, np.number)},

@@ -32,13 +32,34 @@ class OperatorCall(CustomCall):
     """The call of an operator with its attributes, on one context, for training or not.
 
     It keeps nothing of the arrays that it is called with: one serves all calls of its kind.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator, or that of its kernel.
+    context : Context
+    training : bool
+    attributes : dict
+    formula : OperatorCall, optional
+        The same call by the operator's formula, where `operator` is a kernel's: it differentiates
+        the gradients.
     """
 
-    def __init__(self, operator, context: Context, training: bool, attributes: dict[str, Any]):
+    def __init__(
+        self,
+        operator,
+        context: Context,
+        training: bool,
+        attributes: dict[str, Any],
+        formula: OperatorCall | None = None,
+    ):
         self.operator, self.context, self.training = operator, context, training
         self.name, self.what = operator.name, f"operator {operator.name!r}"
+        self.formula = formula
         self.twice = not (operator.is_loss or operator.not_kept)
-        if operator.is_loss:
+        if formula is not None:
+            self.twice, self.reason = formula.twice, formula.reason
+        elif operator.is_loss:
             self.reason = "\n  expected dy among the parameters of its gradients"
         elif operator.not_kept:
             self.reason = _without_second(operator, *operator.not_kept)
@@ -50,12 +71,14 @@ class OperatorCall(CustomCall):
         # By the shapes and dtypes of inputs, those of the outputs, which were checked.
         self._seen: dict[tuple, Any] = {}
         self._plans: dict[tuple[bool, ...], GradientPlan] = {}
-        self._by_kernel: KernelCall | None = None
+        self._by_kernel: OperatorCall | None = None
 
-    def by_kernel(self, kernel: Kernel) -> KernelCall:
+    def by_kernel(self, kernel: Kernel) -> OperatorCall:
         """Return the same call by a kernel."""
         if self._by_kernel is None:
-            self._by_kernel = KernelCall(self, kernel)
+            self._by_kernel = OperatorCall(
+                kernel.operator, self.context, self.training, self.attributes, self
+            )
         if self.traced:
             return self._by_kernel.as_traced()
         return self._by_kernel
@@ -158,7 +181,13 @@ class OperatorCall(CustomCall):
         return [values[i] for i in plan.saved]
 
     def _new_plan(self, asked: tuple[bool, ...]) -> GradientPlan:
-        plan = self._plans[asked] = self._plan(asked)
+        if self.formula is None:
+            plan = GradientPlan(self.operator, asked)
+        else:
+            again = GradientPlan(self.formula.operator, asked)
+            plan = GradientPlan(self.operator, asked, {*again.known} - again.saves)
+            plan.again = again
+        self._plans[asked] = plan
         return plan
 
     def backward(self, saved, dys, specs, asked):
@@ -196,11 +225,13 @@ class OperatorCall(CustomCall):
             for t in tensors
         ]
 
-    def _plan(self, asked: tuple[bool, ...]) -> GradientPlan:
-        return GradientPlan(self.operator, asked)
-
     def _gradients_again(self, tensors: tuple, plan: GradientPlan) -> dict[str, NDArray]:
         """Return gradients that are to be differentiated themselves."""
+        # In compiled code the formula's own saved values would have to be computed again.
+        if self.formula is not None and not self.traced:
+            given = dict(zip(plan.known, tensors))
+            again = tuple(map(given.get, plan.again.known))
+            return self.formula._gradients_again(again, plan.again)
         arrays = [None if t is None else NDArray(t, self.context) for t in tensors]
         known = self.attributes | dict(zip(plan.known, arrays))
         if plan.saves and not self.traced:
@@ -325,27 +356,6 @@ def _without_second(operator, gradient: str, value: str, x: str) -> str:
         f": the gradient of {gradient} takes {value}, which would have to be computed again, and "
         f"{why}\n  expected {expected}"
     )
-
-
-class KernelCall(OperatorCall):
-    """The call of an operator by its kernel; gradients are differentiated by the formula."""
-
-    def __init__(self, formula: OperatorCall, kernel: Kernel):
-        super().__init__(kernel.operator, formula.context, formula.training, formula.attributes)
-        self.formula = formula
-        self.twice, self.reason = formula.twice, formula.reason
-
-    def _plan(self, asked):
-        again = GradientPlan(self.formula.operator, asked)
-        plan = GradientPlan(self.operator, asked, {*again.known} - again.saves)
-        plan.again = again
-        return plan
-
-    def _gradients_again(self, tensors, plan):
-        if self.traced:  # the formula's own saved values would have to be computed again
-            return super()._gradients_again(tensors, plan)
-        given = dict(zip(plan.known, tensors))
-        return self.formula._gradients_again(tuple(map(given.get, plan.again.known)), plan.again)
 
 
 class GradientPlan:

@@ -127,15 +127,12 @@ class CustomCall(Call):
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            self.explain(error, phase, tensors, kwargs.get("req"))
+            req = kwargs.get("req")
+            told = "" if req is None else f"; req {req}"
+            note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{told})")
             raise
         finally:
             leave_operator(before)
-
-    def explain(self, error: Exception, phase: str, tensors: Iterable, req: Any = None) -> None:
-        """Add to an error where in the operator it happened."""
-        told = "" if req is None else f"; req {req}"
-        note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{told})")
 
     def as_traced(self) -> CustomCall:
         """The same call, for a compiled graph."""
@@ -151,11 +148,8 @@ class CustomCall(Call):
 def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
     """Return the outputs, recorded where recording is on and an input needs a gradient."""
     state = this_thread.state
-    if state.on_impure is not None and not operation.pure:
-        hint = (
-            "" if operation.pure is False else "; `pure = True` in a CustomOpProp says that it is"
-        )
-        state.on_impure(operation.what, hint)
+    if state.recorder is not None:
+        state.recorder.note_operator(operation.what, operation.pure)
     enabled = is_grad_enabled()
     if not (enabled if operation.traced else state.recording):
         return operation.unrecorded(tensors)

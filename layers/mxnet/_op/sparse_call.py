@@ -32,8 +32,8 @@ def call(op: PropOp, arrays: Sequence[NDArray], states: list[NDArray], context) 
     dtypes = tuple(a._autograd_tensor.dtype for a in (*arrays, *states))
     operation = StoredCall(op, signature_of(op, shapes, dtypes, context), states, arrays)
     state = this_thread.state
-    if state.on_impure is not None and not operation.pure:
-        state.on_impure(operation.what, "")
+    if state.recorder is not None:
+        state.recorder.note_operator(operation.what, operation.pure)
     if not (state.recording and any(a._requires_grad() for a in arrays)):
         return [_result(y, None, context) for y in operation.compute()]
     with torch.enable_grad():

@@ -22,9 +22,9 @@ from functools import partial
 
 import torch
 
+from .._state import this_thread
 from .._table.nn import Convolution, checked_convolution
 from ..symbol._node import Node
-from .recorder import current_recorder
 
 Tensor = torch.Tensor
 # In a graph of a single convolution, a weight of fewer elements is not kept: there is little to lay
@@ -81,7 +81,7 @@ class StaticConvolution:
         # A tensor of inference mode does not count writes.
         if is_small or weight.is_inference() or not data.numel():
             return self._plain(data, weight, bias, **attributes)
-        if (recorder := current_recorder()) is not None:
+        if (recorder := this_thread.state.recorder) is not None:
             return recorder.call(partial(self._infer, True, **attributes), data, weight, bias)
         return self._infer(False, data, weight, bias, **attributes)
 

@@ -65,9 +65,9 @@ class Recorder(TorchDispatchMode):
 
     def __enter__(self) -> Recorder:
         state = this_thread.state
-        self._before = state.plain, state.on_rebinding, state.on_impure
+        self._before = state.plain, state.recorder
         state.plain = True  # the recorder would not see what a graph runs in another way
-        state.on_rebinding, state.on_impure = self.note_rebinding, self.refuse_impure
+        state.recorder = self
         self._entered_by = sys._getframe(1).f_code
         self._escapes = _Escapes(self)
         self._escapes.__enter__()
@@ -78,7 +78,7 @@ class Recorder(TorchDispatchMode):
         self._escapes.__exit__(*error)
         del self._escapes  # which would keep it, and all tensors that it has seen
         state = this_thread.state
-        state.plain, state.on_rebinding, state.on_impure = self._before
+        state.plain, state.recorder = self._before
 
     @property
     def reason(self) -> str:
@@ -94,9 +94,11 @@ class Recorder(TorchDispatchMode):
         if not self.reason:
             self._reason = reason + users_line(self._entered_by)
 
-    def refuse_impure(self, what: str, hint: str) -> None:
-        """Say that the Python of an operator has to run in each call; all of them are named."""
-        self._impure[what] = hint
+    def note_operator(self, what: str, pure: bool | None) -> None:
+        """A custom operator runs: refuse if its Python has to run in each call; all are named."""
+        if not pure:
+            hint = "; `pure = True` in a CustomOpProp says that it is" if pure is None else ""
+            self._impure[what] = hint
 
     def note_rebinding(self, tensor: Tensor) -> None:
         """An array that had this tensor gets another one: refuse if it was not made here."""
@@ -249,11 +251,6 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, (tuple, list)):
             return f"[{', '.join([self._text(v, used) for v in value])}]"
         return self._constant(value)
-
-
-def current_recorder() -> Recorder | None:
-    """Return the recorder in force in this thread."""
-    return getattr(this_thread.state.on_rebinding, "__self__", None)  # whose method it is
 
 
 class _Escapes(TorchFunctionMode):

@@ -71,16 +71,7 @@ class StoredCall(PropCall):
         arrays = self.arrays
         shapes, types = self.signature.out_shapes, self.signature.out_types
         outputs = [self._empty(*one) for one in zip(self.stypes[1], shapes, types)]
-        listed = [*outputs]
-        arguments = {
-            "is_train": self.training,
-            "req": ["write"] * len(outputs),
-            "in_data": arrays,
-            "out_data": listed,
-            "aux": [*self.states],
-        }
-        result = self.run("forward", (), self.operator.forward, (), arguments)
-        self._expect_written("out_data", listed, outputs, result)
+        self._compute(arrays, outputs)
         if own_call.CHECK_NAN:
             found = {f"output {n}": _stored(y) for n, y in zip(self.outputs, outputs)}
             own_call.expect_finite(self, "forward", [*map(_stored, arrays)], found)
@@ -100,7 +91,6 @@ class StoredCall(PropCall):
 
     def gradients(self, inputs: list[NDArray], outputs: list[NDArray], dys, asked) -> list:
         """Return the gradients of the inputs as tensors, None where none is asked for."""
-        (tops, ins, outs), shown = self.op.dependencies, self._arrays_shown
         dys = [
             NDArray(dy, self.context)
             if dy.layout is torch.strided
@@ -116,17 +106,7 @@ class StoredCall(PropCall):
         dys = [_as_stored(a, s) for a, s in zip(dys, told[0])]
         shapes, types = self.signature.in_shapes, self.signature.dtypes
         gradients = [self._empty(*one) for one in zip(told[3], shapes, types)]
-        listed = [*gradients]
-        arguments = {
-            "req": ["write" if a else "null" for a in asked],
-            "out_grad": shown("out_grad", dys, tops),
-            "in_data": shown("in_data", inputs, ins),
-            "out_data": shown("out_data", outputs, outs),
-            "in_grad": listed,
-            "aux": [*self.states],
-        }
-        result = self.run("backward", (), self.operator.backward, (), arguments)
-        self._expect_written("in_grad", listed, gradients, result)
+        self._differentiate(dys, inputs, outputs, gradients, asked)
         if own_call.CHECK_NAN:
             names = [f"the gradient of {n}" for n in self.inputs]
             found = {n: _stored(g) for n, g, a in zip(names, gradients, asked) if a}
@@ -139,10 +119,6 @@ class StoredCall(PropCall):
             return Output(tuple(shape), dtype, self.context)
         like = torch.empty(0, dtype=dtype, device=self.context.device)
         return zeros_of(stype, tuple(shape), like, self.context)
-
-    def _arrays_shown(self, what: str, arrays: list[NDArray], wanted: set[int]) -> list[NDArray]:
-        left_out = self._shown(what, [None] * len(arrays))
-        return [a if i in wanted else left_out[i] for i, a in enumerate(arrays)]
 
 
 def _stored(array: NDArray):

@@ -10,6 +10,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -107,21 +108,21 @@ class Launch:
     def _run(self, stream) -> list[Tensor | None]:
         """The outputs and gradients by the recorded calls, for gradients of the outputs."""
         with aside(stream), torch.no_grad():
-            outputs, saved = self.replay.forward(self._inputs)
+            outputs, saved = self.replay.ahead(self._inputs)
             heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
             pairs = zip(heads, self.replay.has_dy)
             self._dys = [torch.rand_like(y) if has_dy else None for y, has_dy in pairs]
-            gradients = self.replay.backward(saved, self._dys) if self._dys else ()
+            gradients = self.replay.behind(saved, self._dys) if self._dys else ()
             return [y if y is None else y.clone() for y in (*outputs, *gradients)]
 
     def _capture(self, stream) -> None:
         replay = self.replay
 
         def forward():
-            return replay.forward(self._inputs)
+            return replay.ahead(self._inputs)
 
         def backward():
-            return replay.backward(self._saved, self._dys)
+            return replay.behind(self._saved, self._dys)
 
         (self._outputs, self._saved), self._forward, pool = captured(forward, stream)
         self._gradients, self._backward = (), None
@@ -149,7 +150,7 @@ class Launch:
         """The outputs."""
         self._begun += 1
         backward = partial(self.backward, self._begun) if self._backward else None
-        turn = self.replay.later(self.forward, backward)
+        turn = replace(self.replay, ahead=self.forward, behind=backward)
         self._turn = weakref.ref(turn)
         return turn(tensors, context)
 

@@ -10,7 +10,7 @@ PyTorch's autograd does the calls of a backward without Python already, and fast
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 
 import torch
@@ -21,13 +21,20 @@ from .._tensor import PYTORCH_ERRORS
 from ..base import explained
 from ..context import Context
 from . import cuda_graph
-from .graph_call import FirstCall, Gradients, GraphCall, versions, which_are_given
+from .graph_call import (
+    ATTEMPTS,
+    Gradients,
+    GraphCall,
+    first_calls,
+    gradients_of_call,
+    versions,
+    which_are_given,
+)
 from .kinds import Kind, Kinds, agree, log
 from .program import Program
 from .recorder import Recorder
 
 Tensor = torch.Tensor
-ATTEMPTS = 8  # calls of a kind that are recorded while no backward follows
 MOST_KINDS = 32  # each holds memory on a GPU
 # Not public; without it autograd is asked to record nothing, which takes longer.
 _below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", torch.no_grad)
@@ -73,110 +80,91 @@ def _plain(program: Program, tensors: Sequence[Tensor], context: Context) -> lis
 def _first_call(
     fixed: list[int], kinds: Kinds, kind: Kind, tensors: Sequence[Tensor], context: Context
 ) -> list[Tensor]:
-    kinds.keep(kind, run := Trial(kinds, kind, fixed))
+    """Return the outputs of a call of a new kind, and keep what does the calls after it."""
+    recorded: GraphCall | None = None
+
+    def keep(call: GraphCall) -> None:
+        nonlocal recorded
+        recorded = call
+
+    def attempt(inputs: Sequence[Tensor], context: Context) -> Generator:
+        if recorded is None:
+            return _record(kinds, kind, keep, inputs, context)
+        return _compare(kinds, kind, recorded, fixed, inputs, context)
+
+    def otherwise(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        kinds.refuse(kind, f"no gradient was asked for in {ATTEMPTS} calls")
+        return kinds.plain(tensors, context)
+
+    kinds.keep(kind, run := first_calls(kinds.program, kinds.what, attempt, otherwise))
     return run(tensors, context)
 
 
-class Trial:
-    """The calls of a kind until those of PyTorch that it makes are recorded, and compared.
+def _record(
+    kinds: Kinds,
+    kind: Kind,
+    keep: Callable[[GraphCall], None],
+    inputs: Sequence[Tensor],
+    context: Context,
+) -> Generator:
+    """Do a call under a recorder, and `keep` the recorded calls of PyTorch; see `first_calls`."""
+    program, training, recorder = kinds.program, this_thread.state.training, Recorder()
+    before = versions(inputs)
+    recorder.take(inputs)
+    with recorder:
+        outputs = _outputs(program, inputs, context)
+    _refuse_writes(recorder, program, before, versions(inputs))
+    recorder.give(outputs)
+    dys = yield outputs
+    # One tensor may be the gradient of two outputs, and each needs a name of its own.
+    dys = [None if dy is None else dy.detach() for dy in dys]
+    given = recorder.name_inputs([dy for dy in dys if dy is not None])
+    with recorder:
+        gradients = gradients_of_call(outputs, inputs, dys)
+    if recorder.reason:
+        kinds.refuse(kind, recorder.reason)
+        return gradients
+    functions = recorder.functions(given, gradients)
+    ahead, behind = _done_again(*functions, len(outputs), kinds.what)
+    made = GraphCall(program, kinds.what, context, training, ahead, behind, draws=recorder.draws)
+    made.differentiable = tuple([y.requires_grad for y in outputs])
+    made.has_dy = which_are_given(dys)
+    keep(made)
+    return gradients
 
-    Parameters
-    ----------
-    kinds : Kinds
-        They keep what is recorded, or refuse it.
-    kind : tuple
-    fixed : list of int
-        The inputs that CUDA graphs read where they are.
-    """
 
-    def __init__(self, kinds: Kinds, kind: Kind, fixed: list[int]):
-        self._kinds, self._kind, self._fixed = kinds, kind, fixed
-        self._attempts = 0
-        self._recorded: GraphCall | None = None
+def _compare(
+    kinds: Kinds,
+    kind: Kind,
+    recorded: GraphCall,
+    fixed: list[int],
+    inputs: Sequence[Tensor],
+    context: Context,
+) -> Generator:
+    """Do a call; keep the recorded calls if they give the same, or refuse; see `first_calls`."""
+    states = kinds.program.states  # as they are before the call changes them, and draws
+    given = [t.clone() if i in states else t for i, t in enumerate(inputs)]
+    generators = generator_states(context)
+    outputs = _outputs(kinds.program, inputs, context)
+    dys = yield outputs
+    gradients = gradients_of_call(outputs, inputs, dys)
+    if recorded.has_dy != which_are_given(dys):
+        # A later call may be differentiated by the outputs that the first one was.
+        return gradients
+    problem = _disagreement(recorded, given, generators, outputs, dys, gradients)
+    if problem:
+        kinds.refuse(kind, f"done again, its calls {problem}")
+        return gradients
+    log.debug("%s is recorded: later calls of this kind run no Python of its operators", kinds.what)
+    on_gpu = cuda_graph.can_capture(context)
+    kinds.keep(kind, cuda_graph.Launched(recorded, fixed, given) if on_gpu else recorded)
+    return gradients
 
-    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        kinds = self._kinds
-        if self._attempts == ATTEMPTS:
-            kinds.refuse(self._kind, f"no gradient was asked for in {ATTEMPTS} calls")
-            return kinds.plain(tensors, context)
-        if self._recorded is None:
-            run, finish = self._record()
-        else:
-            run, finish = self._compare(self._recorded)
-        results = FirstCall(kinds.program, kinds.what, context, run, finish)(tensors, context)
-        self._attempts += 1  # one that raises is none
-        return results
 
-    def _record(self) -> tuple[Callable, Callable]:
-        """Return what computes a call under a recorder, and what keeps the recorded calls."""
-        recorder = Recorder()
-
-        def run(call: FirstCall) -> list[Tensor]:
-            before = versions(call.inputs)
-            recorder.take(call.inputs)
-            with recorder:
-                outputs = self._run(call)
-            _refuse_writes(recorder, call.program, before, versions(call.inputs))
-            recorder.give(outputs)
-            return outputs
-
-        def finish(call: FirstCall, dys: Sequence[Tensor | None]) -> Gradients:
-            nonlocal recorder
-            # One tensor may be the gradient of two outputs, and each needs a name of its own.
-            dys = [None if dy is None else dy.detach() for dy in dys]
-            given = recorder.name_inputs([dy for dy in dys if dy is not None])
-            with recorder:
-                gradients = call.gradients(dys)
-            if recorder.reason:
-                self._kinds.refuse(self._kind, recorder.reason)
-            else:
-                self._recorded = _done_again(call, *recorder.functions(given, gradients), dys)
-                self._recorded.draws = recorder.draws
-            del recorder  # and all tensors that it has seen
-            return gradients
-
-        return run, finish
-
-    def _compare(self, recorded: GraphCall) -> tuple[Callable, Callable]:
-        """Return what computes a call, and what decides whether the recorded ones do as well."""
-        given: list[Tensor] = []
-        generators: list[Tensor] = []
-
-        def run(call: FirstCall) -> list[Tensor]:
-            states = call.program.states  # as they are before the call changes them, and draws
-            given.extend(t.clone() if i in states else t for i, t in enumerate(call.inputs))
-            generators.extend(generator_states(call.context))
-            return self._run(call)
-
-        def finish(call: FirstCall, dys: Sequence[Tensor | None]) -> Gradients:
-            gradients = call.gradients(dys)
-            # Else a later call may be differentiated by the outputs that the first one was.
-            if recorded.has_dy == which_are_given(dys):
-                problem = _disagreement(recorded, given, generators, call.outputs, dys, gradients)
-                self._decide(recorded, problem, given)
-            return gradients
-
-        return run, finish
-
-    def _decide(self, recorded: GraphCall, problem: str, given: list[Tensor]) -> None:
-        """Keep the recorded calls, or refuse them if there is a problem."""
-        kinds = self._kinds
-        if problem:
-            kinds.refuse(self._kind, f"done again, its calls {problem}")
-            return
-        log.debug(
-            "%s is recorded: later calls of this kind run no Python of its operators", kinds.what
-        )
-        is_captured = cuda_graph.can_capture(recorded.context)
-        launched = partial(cuda_graph.Launched, recorded, self._fixed, given)
-        kinds.keep(self._kind, launched() if is_captured else recorded)
-
-    @staticmethod
-    def _run(call: FirstCall) -> list[Tensor]:
-        """Return the outputs of the program as it is, for a backward if an input asks for one."""
-        for_backward = any(t.requires_grad for t in call.inputs)
-        program, context = call.program, call.context
-        return program.run(program.static_function(context), call.inputs, context, for_backward)
+def _outputs(program: Program, inputs: Sequence[Tensor], context: Context) -> list[Tensor]:
+    """Return the outputs of the program as it is, for a backward if an input asks for one."""
+    for_backward = any(t.requires_grad for t in inputs)
+    return program.run(program.static_function(context), inputs, context, for_backward)
 
 
 def _refuse_writes(
@@ -201,8 +189,8 @@ def _disagreement(
     """Return how the recorded calls do not give what a call gave; "" if they do."""
     try:
         with torch.no_grad(), draws_restored(recorded.context, generators):
-            outputs, saved = recorded.forward(given)
-            found = recorded.backward(saved, dys) if dys else ()
+            outputs, saved = recorded.ahead(given)
+            found = recorded.behind(saved, dys) if dys else ()
     except RuntimeError as error:  # a kernel whose backward needs more than tensors: oneDNN's
         return f"raise {str(error).partition(chr(10))[0]}"
     # Apart, for gradients are of another size: large outputs would hide what they lack.
@@ -211,37 +199,30 @@ def _disagreement(
 
 
 def _done_again(
-    call: GraphCall,
-    forward: Callable[..., tuple],
-    backward: Callable[..., tuple] | None,
-    dys: Sequence[Tensor | None],
-) -> GraphCall:
-    """Return a later call of a kind: the recorded calls.
+    forward: Callable[..., tuple], backward: Callable[..., tuple] | None, count: int, what: str
+) -> tuple[Callable, Callable | None]:
+    """Return `ahead` and `behind` of a later call, by the recorded calls.
 
     Parameters
     ----------
-    call : GraphCall
-        The call that was recorded.
     forward : callable
-        From its inputs to its outputs, and what `backward` needs beside the gradients of those.
+        From the inputs to so many outputs, and what `backward` needs beside the gradients of those.
     backward : callable or None
         To the gradients of the inputs.
-    dys : sequence of Tensor or None
-        The gradients of its differentiable outputs.
+    count : int
+    what : str
+        What messages name the graph.
     """
-    what, count = call.what, len(call.differentiable)
 
-    def outputs(tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+    def ahead(tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
         found = _call(forward, tensors, tensors, what)
         return found[:count], found[count:]
 
-    def gradients(saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients:
+    def behind(saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients:
         given = [dy for dy in dys if dy is not None]
         return _call(backward, [*saved, *given], given, what)
 
-    made = call.later(outputs, gradients if backward else None)
-    made.has_dy = which_are_given(dys)
-    return made
+    return ahead, behind if backward else None
 
 
 def _call(

@@ -227,7 +227,7 @@ class OperatorCall(CustomCall):
                 )
 
     def _declared_types(self, tensors) -> dict[str, Any]:
-        """The dtypes that the operator declares, by output."""
+        """Return the dtypes that the operator declares, by output."""
         if self.operator.types is None:
             return {}
         names = zip(self.operator.inputs, tensors)
@@ -245,7 +245,7 @@ class OperatorCall(CustomCall):
     def _check_like_input(
         self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor
     ) -> None:
-        """An output has the dtype of the first input, among the floating ones, and its context."""
+        """Refuse an output unless it has the first input's dtype, among floats, and context."""
         floating = y.is_floating_point() and x.is_floating_point()
         if (floating and y.dtype is not x.dtype) or context != self.context:
             raise DTypeError(

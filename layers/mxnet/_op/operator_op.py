@@ -239,7 +239,7 @@ class OperatorOp(UserOp):
 
     @staticmethod
     def view(array: NDArray) -> np.ndarray:
-        """The values, not to be written."""
+        """Return the values, not to be written."""
         tensor = array._tensor
         if not tensor.is_cpu or tensor.requires_grad or tensor.dtype is torch.bfloat16:
             return array.asnumpy()
@@ -249,14 +249,14 @@ class OperatorOp(UserOp):
 
     @staticmethod
     def adopt(values: np.ndarray, context: Context) -> NDArray:
-        """An array in the memory of `values`, which nobody else has."""
+        """Return an array in the memory of `values`, which nobody else has."""
         tensor = torch.from_numpy(values)
         on_gpu = context.device_type == "gpu"
         return NDArray(tensor.to(context.device) if on_gpu else tensor, context)
 
     @staticmethod
     def array(values: np.ndarray, context: Context) -> NDArray:
-        """An array of `values`, in memory of its own."""
+        """Return an array of `values`, in memory of its own."""
         if torch.compiler.is_compiling() or values.dtype not in _dtype.NATIVE:
             return from_numpy(values, zero_copy=False).as_in_context(context)
         return OperatorOp.adopt(values.copy(), context)
@@ -268,7 +268,7 @@ class OperatorOp(UserOp):
 
     @staticmethod
     def tensors(who: str):
-        """The conversions between arrays and tensors, for an operator written in PyTorch."""
+        """Return the conversions between arrays and tensors, for an operator written in PyTorch."""
         return conversions
 
     launch = staticmethod(launch)

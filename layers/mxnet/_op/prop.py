@@ -245,7 +245,7 @@ class PropOp(UserOp):
         )
 
     def storage_types(self, stypes: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """The storage types of inputs, outputs and states, from those of the inputs."""
+        """Return the storage types of inputs, outputs and states, from those of the inputs."""
         phase = "infer_storage_type"
         given = self._ask(phase, "", self.prop.infer_storage_type, [*stypes])
         given = (*given, [])[:3] if isinstance(given, (tuple, list)) else given
@@ -257,7 +257,7 @@ class PropOp(UserOp):
     def gradient_storage_types(
         self, tops: list[str], stypes: tuple, gradients: list[str], states: list[str]
     ) -> list[list[str]]:
-        """The storage types that backward works with.
+        """Return the storage types that backward works with.
 
         They are those of output gradients, inputs, outputs, input gradients and states.
         """

@@ -23,7 +23,7 @@ Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
 
 
 def call(op: PropOp, arrays: Sequence[NDArray], states: list[NDArray], context) -> list[NDArray]:
-    """The outputs of an operator for arrays of any storage types.
+    """Return the outputs of an operator for arrays of any storage types.
 
     The inputs are cast to the storage types that `infer_storage_type` gives, the outputs have
     them; and so the gradients, as `infer_storage_type_backward` says.
@@ -122,12 +122,12 @@ class StoredCall(PropCall):
 
 
 def _stored(array: NDArray):
-    """A dense array's tensor, or what is stored of a sparse one."""
+    """Return a dense array's tensor, or what is stored of a sparse one."""
     return array._stored if isinstance(array, BaseSparseNDArray) else array._tensor
 
 
 def _as_stored(array: NDArray, stype: str) -> NDArray:
-    """An array in a storage type, itself if it has it."""
+    """Return an array in a storage type, itself if it has it."""
     if array.stype == stype:
         return array
     dense = array._as_dense()
@@ -135,14 +135,14 @@ def _as_stored(array: NDArray, stype: str) -> NDArray:
 
 
 def _result(y: NDArray, handle: Tensor | None, context) -> NDArray:
-    """An output as the caller sees it."""
+    """Return an output as the caller sees it."""
     if isinstance(y, BaseSparseNDArray):
         return wrap(y._stored, context, handle)
     return as_output(take_tensor(y) if handle is None else handle, context)
 
 
 def _gradient(array: NDArray) -> Tensor:
-    """A gradient as PyTorch's autograd takes it."""
+    """Return a gradient as PyTorch's autograd takes it."""
     if not isinstance(array, BaseSparseNDArray):
         return take_tensor(array)
     stored = array._stored

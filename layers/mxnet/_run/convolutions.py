@@ -37,7 +37,7 @@ onednn = torch.ops.mkldnn
 
 
 def static_convolutions(nodes: Iterable[Node]) -> dict[Node, Callable[..., Tensor]]:
-    """The functions of a static graph's convolutions, for those nodes.
+    """Return the functions of a static graph's convolutions, for those nodes.
 
     A single small convolution is left as it is: nothing follows that takes channels last.
     """
@@ -88,7 +88,7 @@ class StaticConvolution:
     def _infer(
         self, at_once: bool, data: Tensor, weight: Tensor, bias: Tensor | None, **attributes
     ) -> Tensor:
-        """The convolution by a weight that is laid out; `at_once`, already when it is first seen.
+        """Return the convolution by a weight that is laid out; `at_once`, when it is first seen.
 
         A recorded call does so: the calls that were recorded after it expect channels last.
         """
@@ -109,7 +109,7 @@ class StaticConvolution:
 
 
 def _laid_out(data: Tensor, weight: Tensor, stride: Sequence[int]) -> Tensor:
-    """The images, with their channels last where that saves more than it costs for the weight."""
+    """Return the images, with channels last where that saves more than it costs for the weight."""
     pixels = data.shape[0] * data.shape[2] * data.shape[3] // (math.prod(stride) or 1)
     has_one_channel = weight.shape[1] == 1
     last = has_one_channel or IMAGE_TO_WEIGHT * pixels * weight.shape[0] > weight.numel()

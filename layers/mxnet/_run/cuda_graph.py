@@ -51,7 +51,7 @@ class Launched:
         self._lock = RLock()
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs, which can be differentiated when recording is on."""
+        """Return the outputs, which can be differentiated when recording is on."""
         if not self._is_refused and can_capture(context):
             with self._lock:
                 launch = self._captured(tensors)
@@ -106,7 +106,7 @@ class Launch:
             raise UnsupportedError("captured, it gives other values")
 
     def _run(self, stream) -> list[Tensor | None]:
-        """The outputs and gradients by the recorded calls, for gradients of the outputs."""
+        """Return the outputs and gradients by the recorded calls, for gradients of the outputs."""
         with aside(stream), torch.no_grad():
             outputs, saved = self.replay.ahead(self._inputs)
             heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
@@ -130,7 +130,7 @@ class Launch:
             self._gradients, self._backward, _ = captured(backward, stream, pool)
 
     def _launch_again(self, _) -> list[Tensor | None]:
-        """The outputs and gradients as they are launched.
+        """Return the outputs and gradients as they are launched.
 
         They are filled with NaN before, so that one that the graph does not write is seen.
         """
@@ -147,7 +147,7 @@ class Launch:
         return self._ended < self._begun and self._turn() is not None
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs."""
+        """Return the outputs."""
         self._begun += 1
         backward = partial(self.backward, self._begun) if self._backward else None
         turn = replace(self.replay, ahead=self.forward, behind=backward)
@@ -156,7 +156,7 @@ class Launch:
 
     @torch.no_grad()
     def forward(self, tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        """The outputs, in memory of their own, and the inputs that backward reads in place."""
+        """Return the outputs, in their own memory, and the inputs that backward reads in place."""
         for i in self._copied:
             self._inputs[i].copy_(tensors[i])
         self._forward()
@@ -165,7 +165,7 @@ class Launch:
 
     @torch.no_grad()
     def backward(self, turn: int, saved: Sequence[Tensor], dys: Sequence[Tensor]) -> Gradients:
-        """The gradients of the inputs of a call, in memory of their own.
+        """Return the gradients of the inputs of a call, in memory of their own.
 
         `turn` is the number of the call.
         """
@@ -208,7 +208,7 @@ def can_capture(context: Context) -> bool:
 
 @contextmanager
 def aside(stream) -> Iterator[None]:
-    """On another stream, where there are streams, which begins and ends with the current one."""
+    """Compute on another stream, if any, which begins and ends with the current one."""
     if stream is None:
         yield
         return

@@ -117,13 +117,13 @@ class Whole:
         return results
 
     def _filter(self, entries: list) -> list[bool]:
-        """The guards that stay; where some do, the tracer looks at them before each call."""
+        """Return which guards stay; the tracer looks at these before each call."""
         stay = self._guards(entries)
         self._is_guarded = self._is_guarded or any(stay)
         return stay
 
     def _compile(self, graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable:
-        """The compiler's function for a graph; its first call is watched."""
+        """Return the compiler's function for a graph; its first call is watched."""
         settings = self._settings
         if self.is_inductors:
             from torch._inductor.compile_fx import compile_fx
@@ -183,7 +183,7 @@ def graphs_watched(wait: bool = True) -> Iterator[list[Call]]:
 
 
 def _renew() -> None:
-    """A child of fork has not the thread that may watch."""
+    """Let a child of fork watch: it has not the thread that did."""
     global _watching
     _watching = RLock()
     while _restorers:
@@ -225,7 +225,7 @@ def _without_wrappers(
 def _without_tracer(
     calls: list[Call], tensors: Sequence, results: Sequence
 ) -> Callable[..., list[Tensor]] | None:
-    """The compiler's function from the tensors of a call to its results.
+    """Return the compiler's function from the tensors of a call to its results.
 
     None where the tracer's code does more: where there is no graph or another one, where it is
     given arrays from outside, or where some results are not what it gave.
@@ -245,7 +245,7 @@ def _without_tracer(
 def only_call(
     calls: list[Call], tensors: Sequence, results: Sequence
 ) -> tuple[Callable, list[int], list[int]] | None:
-    """The function that was called, and which of the tensors it takes and of its results are given.
+    """Return the function that was called, which tensors it takes, and which results are given.
 
     None where there were other calls, or where it takes or gives something else.
     """

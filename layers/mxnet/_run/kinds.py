@@ -173,7 +173,7 @@ def agree(expected: Sequence[Tensor | None], found: Sequence[Tensor | None]) -> 
 
 
 def _scale(a: Tensor) -> float:
-    """The largest finite absolute value; 0 where there is none."""
+    """Return the largest finite absolute value; 0 where there is none."""
     finite = a.detach()[a.isfinite()]
     return float(finite.abs().max()) if finite.numel() else 0.0
 

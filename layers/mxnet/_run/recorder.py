@@ -95,13 +95,13 @@ class Recorder(TorchDispatchMode):
             self._reason = reason + users_line(self._entered_by)
 
     def note_operator(self, what: str, pure: bool | None) -> None:
-        """A custom operator runs: refuse if its Python has to run in each call; all are named."""
+        """Refuse a custom operator whose Python has to run in each call; all are named."""
         if not pure:
             hint = "; `pure = True` in a CustomOpProp says that it is" if pure is None else ""
             self._impure[what] = hint
 
     def note_rebinding(self, tensor: Tensor) -> None:
-        """An array that had this tensor gets another one: refuse if it was not made here."""
+        """Refuse an array that gets another tensor in place of this one, unless made here."""
         if tensor.untyped_storage()._cdata not in self._memory:
             self.refuse("it writes into an array that is not among its inputs")
 
@@ -147,7 +147,7 @@ class Recorder(TorchDispatchMode):
         return [self._name(t) for t in tensors]
 
     def names(self, tensors: Iterable[Tensor | None]) -> list[str]:
-        """The names of results; one that no recorded call has made is a constant."""
+        """Return the names of results; one that no recorded call has made is a constant."""
         return [self._text(t, set()) for t in tensors]
 
     def _function(
@@ -168,7 +168,7 @@ class Recorder(TorchDispatchMode):
     def _selected(
         self, lines: Sequence[Line], results: Iterable[str]
     ) -> tuple[list[str], set[str]]:
-        """The lines that results need, with those that free memory; and all names in them."""
+        """Return the lines that results need, with those that free memory; and all their names."""
         texts: list[str] = []
         needed = {*results}
         for text, made, used, writes in reversed(lines):
@@ -238,7 +238,7 @@ class Recorder(TorchDispatchMode):
         return name
 
     def _text(self, value: Any, used: set[str]) -> str:
-        """A value in the source of a call; the names of the tensors in it go into `used`."""
+        """Return a value's text in the source of a call; add the names of its tensors to `used`."""
         if isinstance(value, Tensor):
             if id(value) not in self._names:
                 if value.untyped_storage()._cdata in self._memory:
@@ -268,7 +268,7 @@ class _Escapes(TorchFunctionMode):
 
 
 def _refused(function: Any, args: tuple) -> str:
-    """Why a call may not do for other values, if so."""
+    """Return why a call may not do for other values; "" if it may."""
     for tag, reason in REFUSED.items():
         if tag in function.tags:
             # Of integers that index something the shape is known, unlike of a mask.
@@ -279,7 +279,7 @@ def _refused(function: Any, args: tuple) -> str:
 
 
 def _refused_result(results: Iterable[Any]) -> str:
-    """Why a result may not be kept as memory that later calls fill, if so."""
+    """Return why results may not be memory that later calls fill; "" if they may."""
     made = any(isinstance(t, Tensor) and t.layout is torch.sparse_coo for t in results)
     return "it computes a gradient that is sparse" if made else ""
 

@@ -106,7 +106,7 @@ def trace_module(
 
 @contextmanager
 def _without_dump() -> Iterator[None]:
-    """Without the graph, as far as it came, that PyTorch prints to stderr when it fails."""
+    """Leave out the graph, as far as it came, that PyTorch prints to stderr when it fails."""
     told, dump = StringIO(), ""
     try:
         with hide_messages(HIDDEN), redirect_stderr(told):
@@ -139,7 +139,7 @@ def hide_messages(texts: dict[str, str]) -> Iterator[None]:
 
 
 def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:
-    """The names of the inputs; and the parameters, with zeros for labels that are left out."""
+    """Return the inputs' names; and the parameters, with zeros for labels that are left out."""
     names = [n for n in dict.fromkeys(graph.list_inputs()) if n not in values]
     labels = [n for n in names if n.endswith("label")]
     if len(in_shapes) == len(names) - len(labels):
@@ -201,7 +201,7 @@ def _compare(program, module, args: tuple) -> None:
 
 
 def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
-    """The error with the operator that cannot be traced, where it is one alone."""
+    """Return the error with the operator that cannot be traced, where it is one alone."""
     suspects = [n for n in ordered(graph._entries) if n.op is not None and not n.op.traceable]
     found = shapes(graph._entries, given)
     node, reason = failing_node(suspects, found, trace_module, Exception) or (None, error)
@@ -216,7 +216,7 @@ def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
 def failing_node(
     suspects: Iterable[Node], found: dict, attempt: Callable, error_class: type[Exception]
 ) -> tuple[Node, Exception] | None:
-    """The first node of which ``attempt(module, inputs, has_custom)`` raises `error_class`."""
+    """Return the first node of which ``attempt(module, inputs, has_custom)`` raises this error."""
     for node in suspects:
         if not all(is_known(found.get(entry)) for entry in node.inputs):
             continue

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -22,10 +22,7 @@ from ..symbol._node import Node, ordered
 from .kinds import agree
 from .tracing import reason_of, tracing
 
-__all__ = [
-    "Traced", "failing_node", "hide_messages", "open_sizes", "trace",
-    "trace_module",
-]  # fmt: skip
+__all__ = ["failing_node", "hide_messages", "open_sizes", "trace", "trace_module"]
 
 # What PyTorch logs about itself, or of an error that is raised.
 HIDDEN = {
@@ -34,28 +31,19 @@ HIDDEN = {
 }
 
 
-class Traced(NamedTuple):
-    """A graph as `torch.export` traced it.
+def trace(
+    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, sizes: tuple | None
+) -> tuple[torch.export.ExportedProgram, list[str], dict[str, str]]:
+    """Trace a graph and its parameters by `torch.export`.
 
-    Attributes
-    ----------
+    Returns
+    -------
     program : torch.export.ExportedProgram
         Its names are numbered: PyTorch writes them into source that it runs.
     inputs : list of str
         The names of the variables that the program takes.
     parameters : dict of str to str
         The variables' names of the program's parameters and buffers, by their names in it.
-    """
-
-    program: torch.export.ExportedProgram
-    inputs: list[str]
-    parameters: dict[str, str]
-
-
-def trace(
-    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, sizes: tuple | None
-) -> Traced:
-    """Trace a graph and its parameters by `torch.export`.
 
     Raises
     ------
@@ -80,7 +68,7 @@ def trace(
         if custom:
             _compare(program, module, args)
     parameters = {own: block._reg_params[name].name for own, name in module.names.items()}
-    return Traced(program, names, parameters)
+    return program, names, parameters
 
 
 def open_sizes(in_shapes: list[tuple], told) -> tuple:

@@ -120,7 +120,7 @@ def adapter() -> type:
 
 def step() -> type:
     """The class of a whole training step on this engine; see `layers.compiled_step`."""
-    module = {"torch": "layers.mxnet._run.step", "mxnet": "layers.step"}[name()]
+    module = {"torch": "layers.mxnet._graph.step", "mxnet": "layers.step"}[name()]
     return import_module(module).Step
 
 

@@ -18,8 +18,8 @@ CALLS = 3  # the first is the compiler's
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    code = import_module("layers.mxnet._run.direct")
-    ATTEMPTS = import_module("layers.mxnet._run.graph_call").ATTEMPTS
+    code = import_module("layers.mxnet._graph.direct")
+    ATTEMPTS = import_module("layers.mxnet._graph.graph_call").ATTEMPTS
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def watched(monkeypatch):
     def counted(program, what, function, run):
         return code_alone(program, what, function, lambda *args: made.append(args) or run(*args))
 
-    monkeypatch.setattr(import_module("layers.mxnet._run.compiled"), "code_alone", counted)
+    monkeypatch.setattr(import_module("layers.mxnet._graph.compiled"), "code_alone", counted)
     return made
 
 

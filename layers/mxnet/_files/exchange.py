@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from .. import onnx
-from .._run.torch_export import open_sizes, trace
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from . import state_dict
 from .opening import write_files
+from .torch_export import open_sizes, trace
 
 __all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
 

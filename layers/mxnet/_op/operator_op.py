@@ -13,7 +13,7 @@ import torch
 
 from ..._errors import describe_value
 from .. import _dtype, _kernels
-from .._run.kinds import warn
+from .._graph.kinds import warn
 from .._sparse.call import warn_of_dense_copies
 from .._state import State, this_thread
 from ..autograd import is_inside_operator

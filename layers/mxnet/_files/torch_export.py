@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 from .. import _dtype, ndarray, symbol
+from .._graph.kinds import agree
+from .._graph.tracing import reason_of, tracing
 from ..base import ArgumentError, MXNetError
 from ..context import cpu
 from ..gluon import SymbolBlock
@@ -19,8 +21,6 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..symbol._infer import is_known, shapes
 from ..symbol._node import Node, ordered
-from .kinds import agree
-from .tracing import reason_of, tracing
 
 __all__ = ["failing_node", "hide_messages", "open_sizes", "trace", "trace_module"]
 

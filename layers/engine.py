@@ -112,14 +112,15 @@ _adapters: list[type] = []  # a cache of one; PyTorch's compiler cannot trace @c
 def adapter() -> type:
     """The class that calls an `Operator` on this engine."""
     if not _adapters:
-        module = {"torch": "layers.mxnet._op.adapter", "mxnet": "layers.ops.ways.custom"}[name()]
-        _adapters.append(import_module(module).Adapter)
+        torch, mxnet = "layers.mxnet._op.operator_op", "layers.ops.ways.custom"
+        module, found = {"torch": (torch, "OperatorOp"), "mxnet": (mxnet, "Adapter")}[name()]
+        _adapters.append(getattr(import_module(module), found))
     return _adapters[0]
 
 
 def step() -> type:
     """The class of a whole training step on this engine; see `layers.compiled_step`."""
-    module = {"torch": "layers.mxnet._run.step", "mxnet": "layers.step"}[name()]
+    module = {"torch": "layers.mxnet._graph.step", "mxnet": "layers.step"}[name()]
     return import_module(module).Step
 
 

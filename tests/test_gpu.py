@@ -129,7 +129,7 @@ def trained(make, shape, context, how, steps=4):
     assert all(a.context == context for a in losses)
     outputs = [net(x) for _ in range(3)]
     if "static_shape" in how and context.device_type == "gpu" and make is not InNumPy:
-        from layers.mxnet._run.cuda_graph import Launched
+        from layers.mxnet._graph.cuda_graph import Launched
 
         runs = [run for graph in net._graphs.values() for run in graph.run.runs.values()]
         launches = [run for run in runs if isinstance(run, Launched)]

@@ -37,9 +37,9 @@ ALLOWED = {
         "layers/mxnet/_files/state_dict.py",
         "torch.load",
     ): "with weights_only, by which it makes tensors and containers alone",
-    ("layers/mxnet/_run/program.py", "exec"): "the lines of a graph: its names are numbered, "
+    ("layers/mxnet/_graph/program.py", "exec"): "the lines of a graph: its names are numbered, "
     "its attributes bound objects",
-    ("layers/mxnet/_run/recorder.py", "exec"): "recorded calls of PyTorch: names are numbered, "
+    ("layers/mxnet/_graph/recorder.py", "exec"): "recorded calls of PyTorch: names are numbered, "
     "functions and constants bound objects",
     ("layers/ops/ways/_kernel/compiler.py", "exec"): "the lines of a loop kernel: a checked "
     "function's, written anew with its names behind a prefix",

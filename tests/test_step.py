@@ -402,7 +402,7 @@ def test_a_net_that_is_frozen_is_refused(mx, data):
 
 @pytest.mark.engine("torch")
 def test_little_is_looked_at_before_a_compiled_step(mx, data, monkeypatch):
-    from layers.mxnet._run import torch_compile
+    from layers.mxnet._graph import torch_compile
 
     kept = []
 
@@ -446,7 +446,7 @@ def test_an_attribute_holds_from_hybridize_on(mx, data):
 @pytest.mark.parametrize("replayed", [False, True])
 def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer, replayed):
     from layers import operator
-    from layers.mxnet._run import compiled
+    from layers.mxnet._graph import compiled
 
     @operator(name="test_step_twice")
     class twice:
@@ -481,7 +481,7 @@ def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer,
 
 @pytest.mark.engine("torch")
 def test_frozen_parameters_are_compiled_once(mx, data, monkeypatch):
-    from layers.mxnet._run import compiled
+    from layers.mxnet._graph import compiled
 
     made, first_call = [], compiled._first_call
     monkeypatch.setattr(

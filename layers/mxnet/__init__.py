@@ -57,7 +57,7 @@ from ._old.gluoncv import gluoncv
 from ._old.install import install
 from ._op.custom import custom
 from ._op.function import Function
-from ._run.cached_op import CachedOp
+from ._graph.cached_op import CachedOp
 from ._old.python_op import NDArrayOp, NumpyOp, PythonOp
 from .attribute import AttrScope
 from .base import MXNetError

@@ -31,10 +31,9 @@ class State:
         none runs.
     plain : bool
         True if graphs run as they are, neither recorded nor compiled.
-    on_rebinding : callable or None
-        Called with the former tensor of an array that takes another one.
-    on_impure : callable or None
-        Called with the name of a custom operator that is not pure, and a hint, before it runs.
+    recorder : Recorder or None
+        What records the calls of PyTorch. It is told of each array that takes another tensor, and
+        of each custom operator that is not pure before it runs.
     np_shape : bool
         MXNet's np_shape semantics.
     kernels : bool
@@ -65,10 +64,9 @@ class State:
         "kernels",
         "name_managers",
         "np_shape",
-        "on_impure",
-        "on_rebinding",
         "part",
         "plain",
+        "recorder",
         "recording",
         "training",
     )
@@ -82,8 +80,7 @@ class State:
         self.entered: list[tuple] = []
         self.elements_in_numpy: int | None = None
         self.plain = False
-        self.on_rebinding: Callable[[Any], None] | None = None
-        self.on_impure: Callable[[str, str], None] | None = None
+        self.recorder: Any = None
         self.np_shape = False
         self.kernels = _KERNELS
         self.part: int | None = None

@@ -15,7 +15,7 @@ Tensor = torch.Tensor
 
 
 def transformed(operation: Call, tensors: list, error: RuntimeError) -> tuple[Tensor, ...]:
-    """The outputs of a call, which the transforms that are going on differentiate.
+    """Return the outputs of a call, which the transforms that are going on differentiate.
 
     Without transforms the error is raised that the plain call has raised.
     """
@@ -30,7 +30,7 @@ def transformed(operation: Call, tensors: list, error: RuntimeError) -> tuple[Te
 
 
 def _no_forward_mode(operation: Call) -> UnsupportedError:
-    """The error for a derivative that is asked for in forward mode."""
+    """Return the error for a derivative that is asked for in forward mode."""
     return UnsupportedError(
         f"{operation.what} has no derivative in forward mode (torch.func.jvp, jacfwd, hessian)\n"
         "  expected torch.func.grad, vjp or jacrev: it has gradients for reverse mode"
@@ -62,23 +62,23 @@ class Transformed(torch.autograd.Function):
     def backward(ctx, *dys):
         operation, specs, asked, visible = ctx.call
         given = *ctx.saved_tensors, *dys[:visible]
-        wanted = Wanted(operation, specs, asked, visible)
+        gradients = GradientsOf(operation, specs, asked, visible)
         # Parameters of a net are variables, too: nobody may ever differentiate by them.
         if operation.twice and any(map(_is_differentiated_again, given)):
             try:
                 return None, *operation.backward(ctx.saved_tensors, dys[:visible], specs, asked)
             except RecordingError as error:  # such as a gradient that NumPy computes
-                wanted.refusal = error
-        found = Gradients.apply(wanted, *given)
-        return None, *map(dict(zip(wanted.places, found)).get, range(len(specs)))
+                gradients.refusal = error
+        found = Transformed.apply(gradients, *given)
+        return None, *map(dict(zip(gradients.places, found)).get, range(len(specs)))
 
     @staticmethod
     def vmap(info, in_dims, operation, *tensors):
         return _one_by_one(info, in_dims[1:], tensors, lambda x: Transformed.apply(operation, *x))
 
 
-class Wanted:
-    """The gradients of a call that are wanted.
+class GradientsOf(Call):
+    """The gradients of a call, as a call; they have none themselves.
 
     Attributes
     ----------
@@ -89,40 +89,23 @@ class Wanted:
     """
 
     def __init__(self, operation: Call, specs: Specs, asked: tuple[bool, ...], visible: int):
-        self.operation, self.specs, self.asked, self.visible = operation, specs, asked, visible
+        self.operation, self.what = operation, operation.what
+        self._specs, self._asked, self._heads = specs, asked, visible
         self.places: list[int] = []
         self.refusal = RecordingError(
             f"{operation.what} has no second derivative{operation.reason}"
         )
 
-    def compute(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def forward(self, tensors: Sequence, specs: Specs) -> tuple[Tensor, ...]:
         """Return the gradients, from the saved tensors and the gradients of the outputs."""
-        count = len(tensors) - self.visible
-        found = self.operation.backward(
-            tuple(tensors[:count]), tuple(tensors[count:]), self.specs, self.asked
-        )
+        count = len(tensors) - self._heads
+        saved, dys = tuple(tensors[:count]), tuple(tensors[count:])
+        found = self.operation.backward(saved, dys, self._specs, self._asked)
         self.places = [i for i, g in enumerate(found) if g is not None]
         return tuple([found[i] for i in self.places])
 
-
-class Gradients(torch.autograd.Function):
-    """The gradients of a call; they have none themselves."""
-
-    @staticmethod
-    def forward(wanted: Wanted, *tensors):
-        return wanted.compute(tensors)
-
-    @staticmethod
-    def setup_context(ctx, inputs, outputs):
-        ctx.refusal = inputs[0].refusal
-
-    @staticmethod
-    def backward(ctx, *_):
-        raise ctx.refusal
-
-    @staticmethod
-    def vmap(info, in_dims, wanted, *tensors):
-        return _one_by_one(info, in_dims[1:], tensors, lambda x: Gradients.apply(wanted, *x))
+    def backward(self, saved: tuple, dys: tuple, specs: Specs, asked: tuple[bool, ...]) -> Sequence:
+        raise self.refusal
 
 
 def _is_differentiated_again(tensor: Tensor) -> bool:
@@ -136,7 +119,7 @@ def _is_differentiated_again(tensor: Tensor) -> bool:
 
 
 def _one_by_one(info: Any, in_dims: Sequence, tensors: Sequence, call: Callable) -> tuple:
-    """The results of a call for each sample of a batch, stacked, with the axes of the batch.
+    """Return the results of a call for each sample of a batch, stacked, with the axes of the batch.
 
     The operator's code sees one sample at a time: it may compute in NumPy or in C.
     """

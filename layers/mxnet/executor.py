@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from . import autograd
+from ._graph import executors
+from ._graph.program import Program, shown_values, values_of_all
 from ._op.call import as_output
-from ._run import executors
-from ._run.program import Program, shown_values, values_of_all
 from ._sparse.rows import is_sparse
 from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError, listed, quoted

@@ -15,14 +15,14 @@ import torch
 
 from . import symbol
 from ._files.opening import write_files
-from ._run.torch_export import (
+from ._files.torch_export import (
     failing_node,
     hide_messages,
     open_sizes,
     trace,
     trace_module,
 )
-from ._run.tracing import reason_of
+from ._graph.tracing import reason_of
 from .base import ArgumentError, MXNetError, quoted
 from .gluon import Block
 from .gluon._load import read, unmarked

@@ -704,7 +704,7 @@ def test_threads_compile_nets_of_their_own(told):
 def test_large_products_are_those_of_gemm(monkeypatch, is_lowered):
     from torch._inductor.lowering import lowerings
 
-    from layers.mxnet._run import inductor
+    from layers.mxnet._graph import inductor
     from layers.mxnet._table import product
 
     product.choose("onednn")
@@ -785,7 +785,7 @@ def test_what_outlives_a_call_is_changed_once_in_each(kind, tmp_path, monkeypatc
 
 def test_a_refusal_without_the_notes_of_the_tracer(told, monkeypatch):
     """They are not public: another version of PyTorch may have none."""
-    monkeypatch.setattr("layers.mxnet._run.tracing._changes", lambda error: iter(()))
+    monkeypatch.setattr("layers.mxnet._graph.tracing._changes", lambda error: iter(()))
     block = Calls(registered(Counts))
     block.hybridize(backend=FAST)
     block(nd.ones(2))
@@ -846,7 +846,7 @@ def test_a_refusal_names_what_is_changed_and_the_line(code, phase, told, tmp_pat
 
 
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
-    monkeypatch.setattr("layers.mxnet._run.compiled.MOST_KINDS", 2)
+    monkeypatch.setattr("layers.mxnet._graph.compiled.MOST_KINDS", 2)
     net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))
     net.hybridize(backend=FAST)
     torch._dynamo.utils.counters.clear()

@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTo
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
 from layers.mxnet import autograd, nd  # noqa: E402 - it needs torch
-from layers.mxnet._run.compiled import compiled  # noqa: E402 - it needs torch
-from layers.mxnet._run.program import Program  # noqa: E402 - it needs torch
+from layers.mxnet._graph.compiled import compiled  # noqa: E402 - it needs torch
+from layers.mxnet._graph.program import Program  # noqa: E402 - it needs torch
 from layers.mxnet._table import registry  # noqa: E402 - it needs torch
 
 pytestmark = pytest.mark.engine("torch")

@@ -11,7 +11,7 @@ import torch
 
 from layers import DenseBlock, OperatorBlock, compiled_step, operator
 from layers.engine import autograd, gluon, mx, nd
-from layers.mxnet._run import convolutions
+from layers.mxnet._graph import convolutions
 
 pytestmark = [
     pytest.mark.engine("torch"),

@@ -50,7 +50,7 @@ def stand_in():
 @pytest.fixture
 def made(mx, monkeypatch):
     """What is captured, on a GPU by CUDA."""
-    from layers.mxnet._run import cuda_graph, kinds
+    from layers.mxnet._graph import cuda_graph, kinds
 
     listed = []
     on_gpu = mx.current_context().device_type == "gpu"
@@ -69,7 +69,7 @@ def made(mx, monkeypatch):
 @pytest.fixture
 def launches(made, monkeypatch):
     """The launches of what was captured."""
-    from layers.mxnet._run import cuda_graph
+    from layers.mxnet._graph import cuda_graph
 
     counted = []
     launch = cuda_graph.Launch.forward
@@ -317,7 +317,7 @@ def test_own_operators_in_nd_are_captured(mx, launches):
 
 
 def test_what_gives_other_values_is_not_launched(mx, launches, monkeypatch, caplog):
-    from layers.mxnet._run import cuda_graph
+    from layers.mxnet._graph import cuda_graph
 
     def nothing(function, stream, pool=None):  # as on a GPU, when nothing of what runs is captured
         return function(), lambda: None, None

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    inductor = import_module("layers.mxnet._run.inductor")
+    inductor = import_module("layers.mxnet._graph.inductor")
 
 FORWARD, BACKWARD = "aten::native_layer_norm", "aten::native_layer_norm_backward"
 FORMULAS = {

@@ -19,7 +19,7 @@ import layers  # noqa: E402 - torch first
 import layers.mxnet as mx  # noqa: E402 - torch first
 from layers import _arrays  # noqa: E402 - torch first
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - torch first
-from layers.mxnet._run.torch_export import open_sizes, trace  # noqa: E402 - torch first
+from layers.mxnet._files.torch_export import open_sizes, trace  # noqa: E402 - torch first
 from layers.mxnet.base import ArgumentError, ContextError, MXNetError  # noqa: E402 - torch first
 from layers.mxnet.gluon import nn  # noqa: E402 - torch first
 from layers.mxnet.gluon._nesting import BlockError  # noqa: E402 - torch first

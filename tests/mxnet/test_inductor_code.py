@@ -18,14 +18,15 @@ CALLS = 3  # the first is the compiler's
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    code = import_module("layers.mxnet._run.direct")
+    code = import_module("layers.mxnet._graph.direct")
+    ATTEMPTS = import_module("layers.mxnet._graph.graph_call").ATTEMPTS
 
 
 @pytest.fixture
 def direct(monkeypatch):
     """What is known of inductor's code, forward and backward, for the later calls by it alone."""
-    made, of_code = [], code._of_code
-    monkeypatch.setattr(code, "_of_code", lambda *args: made.append(args[1:]) or of_code(*args))
+    made, by_code = [], code._by_code
+    monkeypatch.setattr(code, "_by_code", lambda *args: made.append(args[2:]) or by_code(*args))
     return made
 
 
@@ -37,7 +38,7 @@ def watched(monkeypatch):
     def counted(program, what, function, run):
         return code_alone(program, what, function, lambda *args: made.append(args) or run(*args))
 
-    monkeypatch.setattr(import_module("layers.mxnet._run.compiled"), "code_alone", counted)
+    monkeypatch.setattr(import_module("layers.mxnet._graph.compiled"), "code_alone", counted)
     return made
 
 
@@ -251,7 +252,7 @@ def list_of_products(F, x, w, v):
 def test_calls_without_a_backward(direct):
     net = compiled(gated)
     arrays = variables((4, 3), (3, 5), (4, 5))
-    for _ in range(code.ATTEMPTS + 2):
+    for _ in range(ATTEMPTS + 2):
         with autograd.record():
             y = net(*arrays)
     y.backward()

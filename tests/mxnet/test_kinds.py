@@ -10,7 +10,7 @@ pytestmark = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    kinds = import_module("layers.mxnet._run.kinds")
+    kinds = import_module("layers.mxnet._graph.kinds")
     autograd = import_module("layers.mxnet.autograd")
     this_thread = import_module("layers.mxnet._state").this_thread
     CPU = import_module("layers.mxnet").cpu()

@@ -947,7 +947,7 @@ def test_what_is_noted_is_of_one_context():
 
 
 def test_kinds_are_counted(monkeypatch, phases):
-    from layers.mxnet._run import recorded
+    from layers.mxnet._graph import recorded
 
     monkeypatch.setattr(recorded, "MOST_KINDS", 2)
     net = mlp()
@@ -1120,7 +1120,7 @@ def test_arrays_from_outside_are_written_once_in_each_call(write, flags):
 def test_without_what_pytorch_does_not_promise(monkeypatch, phases, module, name):
     torch = importlib.import_module("torch")
     without = {"_below_autograd": torch.no_grad, "keeps_graph": lambda: True}[name]
-    monkeypatch.setattr(f"layers.mxnet._run.{module}.{name}", without)
+    monkeypatch.setattr(f"layers.mxnet._graph.{module}.{name}", without)
     net, function = Net(NETS["two inputs"]), NETS["two inputs"]
     net.hybridize(**RECORDED)
     for _ in range(CALLS):
@@ -1139,7 +1139,7 @@ def test_without_what_pytorch_does_not_promise(monkeypatch, phases, module, name
 
 
 def test_the_precision_of_products_is_a_part_of_a_kind(monkeypatch):
-    torch, kinds = map(importlib.import_module, ("torch", "layers.mxnet._run.kinds"))
+    torch, kinds = map(importlib.import_module, ("torch", "layers.mxnet._graph.kinds"))
     matmul, seen = torch.backends.mkldnn.matmul, []
     before = matmul.fp32_precision
     try:
@@ -1155,7 +1155,7 @@ def test_the_precision_of_products_is_a_part_of_a_kind(monkeypatch):
 
 @pytest.mark.parametrize("trained", [True, False])
 def test_what_is_seen_while_a_call_is_recorded_is_let_go_at_once(monkeypatch, trained):
-    from layers.mxnet._run import recorded
+    from layers.mxnet._graph import recorded
 
     made, recorder = [], recorded.Recorder
     monkeypatch.setattr(

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.engine("torch")
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
     mx = import_module("layers.mxnet")
-    torch_compile = import_module("layers.mxnet._run.torch_compile")
-    direct = import_module("layers.mxnet._run.direct")
+    torch_compile = import_module("layers.mxnet._graph.torch_compile")
+    direct = import_module("layers.mxnet._graph.direct")
     FACTOR = torch.full((2,), 3.0)
 
 
@@ -182,7 +182,7 @@ def test_channels_are_last_where_that_pays(monkeypatch, kernels, given, channels
 
 FORKED = """
 import os, threading
-from layers.mxnet._run import direct
+from layers.mxnet._graph import direct
 from torch._inductor.output_code import CompiledFxGraph
 
 original, inside, done = CompiledFxGraph.__call__, threading.Event(), threading.Event()

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from .. import onnx
-from .._run.torch_export import open_sizes, trace
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from . import state_dict
 from .opening import write_files
+from .torch_export import open_sizes, trace
 
 __all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
 
@@ -111,8 +111,8 @@ def write_program(
     """
     shapes = [tuple(shape) for shape in shapes]
     dims = open_sizes(shapes, sizes) if sizes else None
-    traced = trace(graph, dict(arrays), shapes, np.float32, dims)
-    told = {NAMES: json.dumps(traced.parameters)} | dict(notes or {})
+    program, _, parameters = trace(graph, dict(arrays), shapes, np.float32, dims)
+    told = {NAMES: json.dumps(parameters)} | dict(notes or {})
     buffer = BytesIO()
-    torch.export.save(traced.program, buffer, extra_files=told)
+    torch.export.save(program, buffer, extra_files=told)
     write_files({path: [buffer.getbuffer()]})

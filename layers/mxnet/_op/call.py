@@ -127,35 +127,29 @@ class CustomCall(Call):
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            self.explain(error, phase, tensors, kwargs.get("req"))
+            req = kwargs.get("req")
+            told = "" if req is None else f"; req {req}"
+            note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{told})")
             raise
         finally:
             leave_operator(before)
 
-    def explain(self, error: Exception, phase: str, tensors: Iterable, req: Any = None) -> None:
-        """Add to an error where in the operator it happened."""
-        told = "" if req is None else f"; req {req}"
-        note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{told})")
-
     def as_traced(self) -> CustomCall:
-        """The same call, for a compiled graph."""
+        """Return the same call, for a compiled graph."""
         made = copy(self)
         made.traced = True
         return made
 
     def shown(self, tensors: Iterable) -> str:
-        """The tensors, as messages show them."""
+        """Return the tensors, as messages show them."""
         return ", ".join(describe(t) for t in tensors if t is not None)
 
 
 def call(operation: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
     """Return the outputs, recorded where recording is on and an input needs a gradient."""
     state = this_thread.state
-    if state.on_impure is not None and not operation.pure:
-        hint = (
-            "" if operation.pure is False else "; `pure = True` in a CustomOpProp says that it is"
-        )
-        state.on_impure(operation.what, hint)
+    if state.recorder is not None:
+        state.recorder.note_operator(operation.what, operation.pure)
     enabled = is_grad_enabled()
     if not (enabled if operation.traced else state.recording):
         return operation.unrecorded(tensors)
@@ -199,17 +193,17 @@ def _is_finite(x: Any) -> bool:
 
 
 def as_input(tensor: Tensor, context: Context) -> NDArray:
-    """An input as the operator's code sees it: what is written there stays there."""
+    """Return an input as the operator's code sees it: what is written there stays there."""
     return NDArray(tensor.detach() if tensor.requires_grad else tensor, context, BORROWED)
 
 
 def as_output(tensor: Tensor, context: Context) -> NDArray:
-    """An output as the caller sees it; the operator may have kept it, and must not see writes."""
+    """Return an output as the caller sees it: the operator may keep it, and sees no writes."""
     return NDArray(tensor, context, LENT)
 
 
 def take_tensor(array: NDArray) -> Tensor:
-    """The tensor of what an operator's code gave, in memory neither viewed nor an input's."""
+    """Return the tensor of what an operator gave, in memory neither viewed nor an input's."""
     if array._held is None:
         array._held = LENT
     return array._tensor if array._held is LENT else array._tensor.clone()

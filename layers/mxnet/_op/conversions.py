@@ -19,7 +19,7 @@ __all__ = ["Protected", "array", "expect_tensor", "output", "tensor"]
 
 
 def tensor(x: NDArray) -> torch.Tensor:
-    """The tensor of an array, which is not to be written into.
+    """Return the tensor of an array, which is not to be written into.
 
     Its elements lie one after another, as `view` and kernels expect: images in a static graph may
     have their channels last.
@@ -38,7 +38,7 @@ def expect_tensor(what: str, value: Any) -> torch.Tensor:
 
 
 def output(y: torch.Tensor, context: Context, inputs: Sequence[NDArray | None]) -> NDArray:
-    """A result as an array; a copy where it shares memory with an input."""
+    """Return a result as an array; a copy where it shares memory with an input."""
     if torch.compiler.is_compiling():
         return NDArray(y, context)
     _dtype.to_torch(y.dtype)  # raises DTypeError for one that MXNet does not have
@@ -50,7 +50,7 @@ def output(y: torch.Tensor, context: Context, inputs: Sequence[NDArray | None]) 
 
 
 def array(y: torch.Tensor, context: Context) -> NDArray:
-    """A gradient as an array; it may be the memory of another one, as gradients may."""
+    """Return a gradient as an array; it may be the memory of another one, as gradients may."""
     return NDArray(y, context)
 
 

@@ -50,11 +50,11 @@ class Function:
         return tuple([array for array, _, _ in self._saved])
 
     def forward(self, *inputs):
-        """The outputs: an NDArray or a tuple of them."""
+        """Return the outputs: an NDArray or a tuple of them."""
         raise NotImplementedError(f"{type(self).__name__}.forward")
 
     def backward(self, *output_grads):
-        """The gradients of the inputs: an NDArray, or one for each input."""
+        """Return the gradients of the inputs: an NDArray, or one for each input."""
         raise NotImplementedError(f"{type(self).__name__}.backward")
 
     def __call__(self, *inputs):

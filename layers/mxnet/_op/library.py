@@ -19,7 +19,7 @@ _anywhere = nullcontext()
 
 
 def launch(library, values: Sequence, shapes: Sequence, dtypes: Sequence, attributes: dict) -> list:
-    """The outputs of a `layers.ops.ways.library.Library`, where its inputs are.
+    """Return the outputs of a `layers.ops.ways.library.Library`, where its inputs are.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def launch(library, values: Sequence, shapes: Sequence, dtypes: Sequence, attrib
 
 
 def _at(device: torch.device, value: Any) -> torch.Tensor:
-    """An input, in one piece on a device."""
+    """Return an input, in one piece on a device."""
     if isinstance(value, NDArray):
         tensor = value._tensor
         return (tensor if tensor.device == device else tensor.to(device)).contiguous()

@@ -10,14 +10,11 @@ import torch
 from ..._errors import no_array, no_gradients, wrong_gradient
 from .. import _dtype
 from .._draws import generator_states
-from .._state import State
 from .._tensor import describe
-from ..autograd import enter_operator, leave_operator, translated
 from ..base import DTypeError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT, VIEWED
 from ..ndarray.ndarray import NDArray
-from . import call
 from .call import CustomCall, take_tensor
 
 if TYPE_CHECKING:
@@ -32,13 +29,34 @@ class OperatorCall(CustomCall):
     """The call of an operator with its attributes, on one context, for training or not.
 
     It keeps nothing of the arrays that it is called with: one serves all calls of its kind.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator, or that of its kernel.
+    context : Context
+    training : bool
+    attributes : dict
+    formula : OperatorCall, optional
+        The same call by the operator's formula, where `operator` is a kernel's: it differentiates
+        the gradients.
     """
 
-    def __init__(self, operator, context: Context, training: bool, attributes: dict[str, Any]):
+    def __init__(
+        self,
+        operator,
+        context: Context,
+        training: bool,
+        attributes: dict[str, Any],
+        formula: OperatorCall | None = None,
+    ):
         self.operator, self.context, self.training = operator, context, training
         self.name, self.what = operator.name, f"operator {operator.name!r}"
+        self.formula = formula
         self.twice = not (operator.is_loss or operator.not_kept)
-        if operator.is_loss:
+        if formula is not None:
+            self.twice, self.reason = formula.twice, formula.reason
+        elif operator.is_loss:
             self.reason = "\n  expected dy among the parameters of its gradients"
         elif operator.not_kept:
             self.reason = _without_second(operator, *operator.not_kept)
@@ -50,12 +68,14 @@ class OperatorCall(CustomCall):
         # By the shapes and dtypes of inputs, those of the outputs, which were checked.
         self._seen: dict[tuple, Any] = {}
         self._plans: dict[tuple[bool, ...], GradientPlan] = {}
-        self._by_kernel: KernelCall | None = None
+        self._by_kernel: OperatorCall | None = None
 
-    def by_kernel(self, kernel: Kernel) -> KernelCall:
+    def by_kernel(self, kernel: Kernel) -> OperatorCall:
         """Return the same call by a kernel."""
         if self._by_kernel is None:
-            self._by_kernel = KernelCall(self, kernel)
+            self._by_kernel = OperatorCall(
+                kernel.operator, self.context, self.training, self.attributes, self
+            )
         if self.traced:
             return self._by_kernel.as_traced()
         return self._by_kernel
@@ -84,72 +104,6 @@ class OperatorCall(CustomCall):
                 self._check_once(specs, found, values, tensors)
         return tuple([take_tensor(a) for a in values])
 
-    # The commonest calls, in one frame each: 4 us of 49 for x * 2, forward and backward.
-
-    def record(self, ctx, tensors):
-        if self.traced:
-            return super().record(ctx, tensors)
-        context, new, function = self.context, NDArray, self.operator.forward
-        if State.profile is not None:
-            function = State.profile("Custom Operator", self.name, function)
-        ctx.specs = specs = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
-        arrays = [
-            None if t is None else new(t.detach() if t.requires_grad else t, context, BORROWED)
-            for t in tensors
-        ]
-        for i in self.states:
-            arrays[i]._held = VIEWED
-        before = enter_operator(context, self.training)
-        try:
-            y = function(*arrays, **self.attributes)
-        except Exception as error:
-            self.explain(error, "forward", tensors)
-            raise
-        finally:
-            leave_operator(before)
-        found = self._results(y, tensors, specs)
-        results = (found[0].detach(),) if len(found) == 1 else tuple([t.detach() for t in found])
-        if call.CHECK_NAN:
-            self.expect_finite_outputs(tensors, results)
-        asked = ctx.needs_input_grad[1:]
-        plan = self._plans.get(asked) or self._new_plan(asked)
-        if plan.saved:
-            values = tensors + results
-            ctx.save_for_backward(*[values[i] for i in plan.saved])
-        return results if self.visible is None else results[: self.visible]
-
-    def differentiate(self, ctx, dys):
-        if self.traced or is_grad_enabled():
-            return super().differentiate(ctx, dys)
-        context, new, asked = self.context, NDArray, ctx.needs_input_grad[1:]
-        plan = self._plans.get(asked) or self._new_plan(asked)
-        try:
-            tensors = ctx.saved_tensors + dys
-        except RuntimeError as error:
-            raise translated(error) from error
-        if plan.missing:
-            raise RecordingError(self._no_gradient(plan.missing[0]))
-        values = [
-            None if t is None else new(t.detach() if t.requires_grad else t, context, BORROWED)
-            for t in tensors
-        ]
-        values += self.attributes.values()
-        function = plan.compute
-        if State.profile is not None:
-            function = State.profile("Custom Operator", f"_backward_{self.name}", function)
-        before = enter_operator(context, self.training)
-        try:
-            found = function(values)
-        except Exception as error:
-            self.explain(error, "backward", tensors)
-            raise
-        finally:
-            leave_operator(before)
-        gradients = self._expect_gradients(found, plan, ctx.specs, dys)
-        if call.CHECK_NAN:
-            self.expect_finite_gradients(tensors, gradients)
-        return gradients
-
     def saved_for_backward(self, inputs, outputs, asked):
         plan = self._plans.get(asked) or self._new_plan(asked)
         if not plan.saved:
@@ -158,7 +112,13 @@ class OperatorCall(CustomCall):
         return [values[i] for i in plan.saved]
 
     def _new_plan(self, asked: tuple[bool, ...]) -> GradientPlan:
-        plan = self._plans[asked] = self._plan(asked)
+        if self.formula is None:
+            plan = GradientPlan(self.operator, asked)
+        else:
+            again = GradientPlan(self.formula.operator, asked)
+            plan = GradientPlan(self.operator, asked, {*again.known} - again.saves)
+            plan.again = again
+        self._plans[asked] = plan
         return plan
 
     def backward(self, saved, dys, specs, asked):
@@ -196,11 +156,13 @@ class OperatorCall(CustomCall):
             for t in tensors
         ]
 
-    def _plan(self, asked: tuple[bool, ...]) -> GradientPlan:
-        return GradientPlan(self.operator, asked)
-
     def _gradients_again(self, tensors: tuple, plan: GradientPlan) -> dict[str, NDArray]:
         """Return gradients that are to be differentiated themselves."""
+        # In compiled code the formula's own saved values would have to be computed again.
+        if self.formula is not None and not self.traced:
+            given = dict(zip(plan.known, tensors))
+            again = tuple(map(given.get, plan.again.known))
+            return self.formula._gradients_again(again, plan.again)
         arrays = [None if t is None else NDArray(t, self.context) for t in tensors]
         known = self.attributes | dict(zip(plan.known, arrays))
         if plan.saves and not self.traced:
@@ -265,7 +227,7 @@ class OperatorCall(CustomCall):
                 )
 
     def _declared_types(self, tensors) -> dict[str, Any]:
-        """The dtypes that the operator declares, by output."""
+        """Return the dtypes that the operator declares, by output."""
         if self.operator.types is None:
             return {}
         names = zip(self.operator.inputs, tensors)
@@ -283,7 +245,7 @@ class OperatorCall(CustomCall):
     def _check_like_input(
         self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor
     ) -> None:
-        """An output has the dtype of the first input, among the floating ones, and its context."""
+        """Refuse an output unless it has the first input's dtype, among floats, and context."""
         floating = y.is_floating_point() and x.is_floating_point()
         if (floating and y.dtype is not x.dtype) or context != self.context:
             raise DTypeError(
@@ -325,27 +287,6 @@ def _without_second(operator, gradient: str, value: str, x: str) -> str:
         f": the gradient of {gradient} takes {value}, which would have to be computed again, and "
         f"{why}\n  expected {expected}"
     )
-
-
-class KernelCall(OperatorCall):
-    """The call of an operator by its kernel; gradients are differentiated by the formula."""
-
-    def __init__(self, formula: OperatorCall, kernel: Kernel):
-        super().__init__(kernel.operator, formula.context, formula.training, formula.attributes)
-        self.formula = formula
-        self.twice, self.reason = formula.twice, formula.reason
-
-    def _plan(self, asked):
-        again = GradientPlan(self.formula.operator, asked)
-        plan = GradientPlan(self.operator, asked, {*again.known} - again.saves)
-        plan.again = again
-        return plan
-
-    def _gradients_again(self, tensors, plan):
-        if self.traced:  # the formula's own saved values would have to be computed again
-            return super()._gradients_again(tensors, plan)
-        given = dict(zip(plan.known, tensors))
-        return self.formula._gradients_again(tuple(map(given.get, plan.again.known)), plan.again)
 
 
 class GradientPlan:

@@ -1,14 +1,19 @@
-"""An `Operator` of `layers.ops` on PyTorch: the `op` of its nodes, and its calls."""
+"""An `Operator` of `layers.ops` on PyTorch: the `op` of its nodes, and its calls.
+
+It is this engine's adapter: what the ways of writing operators ask of the engine is here, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..._errors import describe_value
-from .. import _kernels
+from .. import _dtype, _kernels
+from .._graph.kinds import warn
 from .._sparse.call import warn_of_dense_copies
 from .._state import State, this_thread
 from ..autograd import is_inside_operator
@@ -16,11 +21,14 @@ from ..base import DTypeError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import LENT
 from ..ndarray._origin import note_origin
-from ..ndarray.ndarray import NDArray
+from ..ndarray.ndarray import NDArray, from_numpy
 from ..ndarray.register import Pending, expected_array
+from ..operator import register_operator, registered_operators
 from ..symbol import Symbol
 from ..symbol.register import compose
+from . import conversions, lookups
 from .call import call
+from .library import launch
 from .operator_call import OperatorCall
 from .user_op import UserOp
 
@@ -218,6 +226,57 @@ class OperatorOp(UserOp):
 
     def __reduce__(self):
         return _of, (self.operator,)
+
+    # What the ways of writing operators in `layers.ops` ask of the engine.
+
+    register = staticmethod(register_operator)
+    registered = staticmethod(registered_operators)
+
+    @staticmethod
+    def warn_again() -> None:
+        """Show log messages again that are shown once, such as that an operator is not compiled."""
+        warn.cache_clear()
+
+    @staticmethod
+    def view(array: NDArray) -> np.ndarray:
+        """Return the values, not to be written."""
+        tensor = array._tensor
+        if not tensor.is_cpu or tensor.requires_grad or tensor.dtype is torch.bfloat16:
+            return array.asnumpy()
+        values = tensor.numpy()
+        values.setflags(write=False)
+        return values
+
+    @staticmethod
+    def adopt(values: np.ndarray, context: Context) -> NDArray:
+        """Return an array in the memory of `values`, which nobody else has."""
+        tensor = torch.from_numpy(values)
+        on_gpu = context.device_type == "gpu"
+        return NDArray(tensor.to(context.device) if on_gpu else tensor, context)
+
+    @staticmethod
+    def array(values: np.ndarray, context: Context) -> NDArray:
+        """Return an array of `values`, in memory of its own."""
+        if torch.compiler.is_compiling() or values.dtype not in _dtype.NATIVE:
+            return from_numpy(values, zero_copy=False).as_in_context(context)
+        return OperatorOp.adopt(values.copy(), context)
+
+    @staticmethod
+    def in_plain_layout(F, x):
+        """x as it is: any operator reads PyTorch's arrays right, in whatever layout."""
+        return x
+
+    @staticmethod
+    def tensors(who: str):
+        """Return the conversions between arrays and tensors, for an operator written in PyTorch."""
+        return conversions
+
+    launch = staticmethod(launch)
+    refuses_classes = True
+    class_numbers = staticmethod(lookups.class_numbers)
+    row_numbers = staticmethod(lookups.row_numbers)
+    bag_numbers = staticmethod(lookups.bag_numbers)
+    add_rows = staticmethod(lookups.add_rows)
 
 
 def _of(operator) -> OperatorOp:

@@ -245,7 +245,7 @@ class PropOp(UserOp):
         )
 
     def storage_types(self, stypes: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """The storage types of inputs, outputs and states, from those of the inputs."""
+        """Return the storage types of inputs, outputs and states, from those of the inputs."""
         phase = "infer_storage_type"
         given = self._ask(phase, "", self.prop.infer_storage_type, [*stypes])
         given = (*given, [])[:3] if isinstance(given, (tuple, list)) else given
@@ -257,7 +257,7 @@ class PropOp(UserOp):
     def gradient_storage_types(
         self, tops: list[str], stypes: tuple, gradients: list[str], states: list[str]
     ) -> list[list[str]]:
-        """The storage types that backward works with.
+        """Return the storage types that backward works with.
 
         They are those of output gradients, inputs, outputs, input gradients and states.
         """
@@ -334,9 +334,9 @@ class LeftOut(NDArray):
     __slots__ = ("_what",)
     shape, size = (0,), 0
 
-    def __init__(self, what: str, call: PropCall):
+    def __init__(self, what: str, context: Context):
         self._what = what
-        self._context, self._leaf, self._held, self._origin = call.context, None, None, None
+        self._context, self._leaf, self._held, self._origin = context, None, None, None
 
     @property
     def _tensor(self) -> torch.Tensor:
@@ -369,16 +369,7 @@ class PropCall(CustomCall):
     def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
         types = zip(self.signature.out_shapes, self.signature.out_types)
         outputs = [Output(shape, dtype, self.context) for shape, dtype in types]
-        given = [*outputs]
-        arguments = {
-            "is_train": self.training,
-            "req": ["write"] * len(outputs),
-            "in_data": [as_input(t, self.context) for t in tensors],
-            "out_data": given,
-            "aux": [*self.states],
-        }
-        result = self.run("forward", tensors, self.operator.forward, (), arguments)
-        self._expect_written("out_data", given, outputs, result)
+        self._compute([as_input(t, self.context) for t in tensors], outputs)
         return tuple([take_tensor(o) for o in outputs])
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
@@ -388,25 +379,51 @@ class PropCall(CustomCall):
         ]
 
     def backward(self, saved, dys, specs, asked) -> tuple:
-        count, (tops, _, _) = len(specs), self.op.dependencies
         gradients = [Output(tuple(s), t, self.context) for s, t in specs]
-        given = [*gradients]
+        dys, saved = (
+            [t if t is None else as_input(t, self.context) for t in ts] for ts in (dys, saved)
+        )
+        self._differentiate(dys, saved[: len(specs)], saved[len(specs) :], gradients, asked)
+        return tuple([take_tensor(g) if a else None for g, a in zip(gradients, asked)])
+
+    # The operator's own code, on arrays.
+
+    def _compute(self, inputs: list[NDArray], outputs: list[NDArray]) -> None:
+        """Have the operator write its outputs."""
+        arguments = {
+            "is_train": self.training,
+            "req": ["write"] * len(outputs),
+            "in_data": inputs,
+            "out_data": [*outputs],
+            "aux": [*self.states],
+        }
+        result = self.run("forward", (), self.operator.forward, (), arguments)
+        self._expect_written("out_data", arguments, outputs, result)
+
+    def _differentiate(
+        self,
+        dys: list[NDArray],
+        inputs: list[NDArray | None],
+        outputs: list[NDArray | None],
+        gradients: list[NDArray],
+        asked: tuple[bool, ...],
+    ) -> None:
+        """Have the operator write the gradients that are asked for."""
+        tops, ins, outs = self.op.dependencies
         arguments = {
             "req": ["write" if a else "null" for a in asked],
-            "out_grad": self._shown(
-                "out_grad", [t if i in tops else None for i, t in enumerate(dys)]
-            ),
-            "in_data": self._shown("in_data", saved[:count]),
-            "out_data": self._shown("out_data", saved[count:]),
-            "in_grad": given,
+            "out_grad": self._shown("out_grad", dys, tops),
+            "in_data": self._shown("in_data", inputs, ins),
+            "out_data": self._shown("out_data", outputs, outs),
+            "in_grad": [*gradients],
             "aux": [*self.states],
         }
         result = self.run("backward", (), self.operator.backward, (), arguments)
-        self._expect_written("in_grad", given, gradients, result)
-        return tuple([take_tensor(g) if a else None for g, a in zip(gradients, asked)])
+        self._expect_written("in_grad", arguments, gradients, result)
 
-    def _expect_written(self, what: str, found: list, arrays: list, result: Any) -> None:
+    def _expect_written(self, what: str, arguments: dict, arrays: list, result: Any) -> None:
         """Refuse other arrays in the list, or a result, in the place of what was to be written."""
+        found = arguments[what]
         if len(found) != len(arrays) or not all(map(is_, found, arrays)):
             wrong = f"{what} has other arrays in it than it was given with"
         elif result is not None and not any(map(_is_written, arrays)):
@@ -420,13 +437,11 @@ class PropCall(CustomCall):
             f"  in {self.signature.where}"
         )
 
-    def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
+    def _shown(self, what: str, arrays: Sequence[NDArray | None], used: set[int]) -> list[NDArray]:
         """Return the arrays for backward, an empty one in the place of each unused."""
         return [
-            as_input(t, self.context)
-            if t is not None
-            else LeftOut(f"{self.what}: {what}[{i}]", self)
-            for i, t in enumerate(tensors)
+            a if i in used else LeftOut(f"{self.what}: {what}[{i}]", self.context)
+            for i, a in enumerate(arrays)
         ]
 
     def shown(self, tensors) -> str:

@@ -23,7 +23,7 @@ Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
 
 
 def call(op: PropOp, arrays: Sequence[NDArray], states: list[NDArray], context) -> list[NDArray]:
-    """The outputs of an operator for arrays of any storage types.
+    """Return the outputs of an operator for arrays of any storage types.
 
     The inputs are cast to the storage types that `infer_storage_type` gives, the outputs have
     them; and so the gradients, as `infer_storage_type_backward` says.
@@ -32,8 +32,8 @@ def call(op: PropOp, arrays: Sequence[NDArray], states: list[NDArray], context) 
     dtypes = tuple(a._autograd_tensor.dtype for a in (*arrays, *states))
     operation = StoredCall(op, signature_of(op, shapes, dtypes, context), states, arrays)
     state = this_thread.state
-    if state.on_impure is not None and not operation.pure:
-        state.on_impure(operation.what, "")
+    if state.recorder is not None:
+        state.recorder.note_operator(operation.what, operation.pure)
     if not (state.recording and any(a._requires_grad() for a in arrays)):
         return [_result(y, None, context) for y in operation.compute()]
     with torch.enable_grad():
@@ -71,16 +71,7 @@ class StoredCall(PropCall):
         arrays = self.arrays
         shapes, types = self.signature.out_shapes, self.signature.out_types
         outputs = [self._empty(*one) for one in zip(self.stypes[1], shapes, types)]
-        listed = [*outputs]
-        arguments = {
-            "is_train": self.training,
-            "req": ["write"] * len(outputs),
-            "in_data": arrays,
-            "out_data": listed,
-            "aux": [*self.states],
-        }
-        result = self.run("forward", (), self.operator.forward, (), arguments)
-        self._expect_written("out_data", listed, outputs, result)
+        self._compute(arrays, outputs)
         if own_call.CHECK_NAN:
             found = {f"output {n}": _stored(y) for n, y in zip(self.outputs, outputs)}
             own_call.expect_finite(self, "forward", [*map(_stored, arrays)], found)
@@ -100,7 +91,6 @@ class StoredCall(PropCall):
 
     def gradients(self, inputs: list[NDArray], outputs: list[NDArray], dys, asked) -> list:
         """Return the gradients of the inputs as tensors, None where none is asked for."""
-        (tops, ins, outs), shown = self.op.dependencies, self._arrays_shown
         dys = [
             NDArray(dy, self.context)
             if dy.layout is torch.strided
@@ -116,17 +106,7 @@ class StoredCall(PropCall):
         dys = [_as_stored(a, s) for a, s in zip(dys, told[0])]
         shapes, types = self.signature.in_shapes, self.signature.dtypes
         gradients = [self._empty(*one) for one in zip(told[3], shapes, types)]
-        listed = [*gradients]
-        arguments = {
-            "req": ["write" if a else "null" for a in asked],
-            "out_grad": shown("out_grad", dys, tops),
-            "in_data": shown("in_data", inputs, ins),
-            "out_data": shown("out_data", outputs, outs),
-            "in_grad": listed,
-            "aux": [*self.states],
-        }
-        result = self.run("backward", (), self.operator.backward, (), arguments)
-        self._expect_written("in_grad", listed, gradients, result)
+        self._differentiate(dys, inputs, outputs, gradients, asked)
         if own_call.CHECK_NAN:
             names = [f"the gradient of {n}" for n in self.inputs]
             found = {n: _stored(g) for n, g, a in zip(names, gradients, asked) if a}
@@ -140,18 +120,14 @@ class StoredCall(PropCall):
         like = torch.empty(0, dtype=dtype, device=self.context.device)
         return zeros_of(stype, tuple(shape), like, self.context)
 
-    def _arrays_shown(self, what: str, arrays: list[NDArray], wanted: set[int]) -> list[NDArray]:
-        left_out = self._shown(what, [None] * len(arrays))
-        return [a if i in wanted else left_out[i] for i, a in enumerate(arrays)]
-
 
 def _stored(array: NDArray):
-    """A dense array's tensor, or what is stored of a sparse one."""
+    """Return a dense array's tensor, or what is stored of a sparse one."""
     return array._stored if isinstance(array, BaseSparseNDArray) else array._tensor
 
 
 def _as_stored(array: NDArray, stype: str) -> NDArray:
-    """An array in a storage type, itself if it has it."""
+    """Return an array in a storage type, itself if it has it."""
     if array.stype == stype:
         return array
     dense = array._as_dense()
@@ -159,14 +135,14 @@ def _as_stored(array: NDArray, stype: str) -> NDArray:
 
 
 def _result(y: NDArray, handle: Tensor | None, context) -> NDArray:
-    """An output as the caller sees it."""
+    """Return an output as the caller sees it."""
     if isinstance(y, BaseSparseNDArray):
         return wrap(y._stored, context, handle)
     return as_output(take_tensor(y) if handle is None else handle, context)
 
 
 def _gradient(array: NDArray) -> Tensor:
-    """A gradient as PyTorch's autograd takes it."""
+    """Return a gradient as PyTorch's autograd takes it."""
     if not isinstance(array, BaseSparseNDArray):
         return take_tensor(array)
     stored = array._stored

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .._run.program import Program
+from .._graph.program import Program
 from .._state import this_thread
 from ..base import UnsupportedError
 from ..context import Context

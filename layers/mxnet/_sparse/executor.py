@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .. import autograd
-from .._run.program import Program, shown_values, values_of_all
+from .._graph.program import Program, shown_values, values_of_all
 from ..executor import Executor
 from ..ndarray import NDArray
 from . import by_arrays

@@ -13,10 +13,10 @@ import torch
 from .. import symbol
 from .._dtype import to_numpy, to_torch
 from .._files.opening import write_files
+from .._graph.compiled import compiled
+from .._graph.program import Program, shown_values, values_of_all
+from .._graph.recorded import recorded
 from .._op.call import as_output
-from .._run.compiled import compiled
-from .._run.program import Program, shown_values, values_of_all
-from .._run.recorded import recorded
 from .._sparse import by_arrays
 from .._sparse.rows import is_sparse
 from .._state import this_thread

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from .._graph.recompute import recomputed
 from .._op.call import as_output
-from .._run.recompute import recomputed
 from .._state import this_thread
 from ..ndarray import NDArray
 from ..symbol._node import part

@@ -17,8 +17,8 @@ from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from .. import _dtype, autograd, symbol
+from .._graph.exported import as_torch, for_tracers
 from .._op.conversions import Protected
-from .._run.exported import as_torch, for_tracers
 from .._tensor import call_recorded, copy_if_aliased
 from ..base import ArgumentError, ContextError, listed
 from ..context import Context, current_context, from_device

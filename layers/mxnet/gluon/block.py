@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
-from .._run.torch_compile import chosen, unknown_flag
+from .._graph.torch_compile import chosen, unknown_flag
 from ..base import (
     ArgumentError,
     MXNetError,

@@ -9,7 +9,7 @@ from operator import eq
 import torch
 
 from .. import ndarray
-from .._run import executors
+from .._graph import executors
 from .._sparse.stypes import storage_types
 from ..base import ArgumentError, ShapeError, legible, listed
 from ..context import Context, cpu

@@ -115,14 +115,14 @@ class Memory:
         if self._held is VIEWED or self._tensor.requires_grad:
             call_recorded(torch.Tensor.copy_, self._writable(), tensor)
             return
-        if this_thread.state.on_rebinding is not None:
+        if this_thread.state.recorder is not None:
             self._note_rebinding()
         self._tensor, self._held, self._origin = tensor, LENT if lent else None, None
 
     def _note_rebinding(self) -> None:
         """Tell who asks for it that another tensor takes the place of this array's."""
-        if (on_rebinding := this_thread.state.on_rebinding) is not None:
-            on_rebinding(self._tensor)
+        if (recorder := this_thread.state.recorder) is not None:
+            recorder.note_rebinding(self._tensor)
 
     def _copy_from(self, other: NDArray) -> None:
         """Take the values of an array of the same shape, without a copy where that is safe."""

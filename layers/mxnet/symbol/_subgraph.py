@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .._run.program import Program
+from .._graph.program import Program
 from .._table import registry
 from .._table.registry import REQUIRED
 from ..base import ArgumentError, ShapeError, UnsupportedError, quoted

@@ -46,7 +46,7 @@ VARIABLES = "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"
 
 @cache
 def rewrite() -> Any:
-    """A `post_grad_custom_pre_pass` of inductor.
+    """Return a `post_grad_custom_pre_pass` of inductor.
 
     It changes nothing where PyTorch's product is the faster. Inductor keeps compiled code by the
     `uuid` of its passes, so that tells of its decompositions, too.
@@ -74,7 +74,7 @@ def rewrite() -> Any:
 
 @cache
 def _define() -> torch.library.Library:
-    """The product as an operator of PyTorch; it is there as long as what this returns."""
+    """Make the product an operator of PyTorch; it is there as long as what this returns."""
     library = torch.library.Library("layers", "DEF")
     library.define("mm(Tensor a, Tensor b) -> Tensor")
     library.impl("mm", lambda a, b: product.mm(a, b), "CPU")
@@ -107,7 +107,7 @@ def _is_onednns(x: torch.fx.Node, w: torch.fx.Node) -> bool:
 
 
 def _split(graph: torch.fx.Graph, node: torch.fx.Node, bias, x, w) -> None:
-    """The product and the sum apart; inductor puts the sum into what comes after."""
+    """Take the product and the sum apart; inductor puts the sum into what comes after."""
     with graph.inserting_before(node):
         product = graph.call_function(torch.ops.layers.mm.default, (x, w))
         result = graph.call_function(aten.add.Tensor, (product, bias))
@@ -176,7 +176,7 @@ def channels_last_pays(graph: torch.fx.GraphModule) -> bool:
 
 
 def _convolutions(graph: torch.fx.GraphModule) -> Iterator[tuple[torch.Size, torch.Size]]:
-    """The shapes of the output and of the weight of each."""
+    """Yield the shapes of the output and of the weight of each."""
     for node in graph.graph.nodes:
         if node.target is torch.convolution:
             weight = node.args[1]

@@ -25,7 +25,7 @@ operators compute in NumPy.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from threading import RLock
@@ -34,26 +34,26 @@ from typing import Any
 import torch
 from torch.autograd.graph import increment_version
 
+from .._state import this_thread
 from .._table.stripes import Products
 from ..autograd import _set_grad_enabled
 from ..context import Context
 from .graph_call import (
-    FirstCall,
     Gradients,
     GraphCall,
+    Run,
     autograd_call,
+    first_calls,
+    gradients_of_call,
     keeps_graph,
     versions,
-    which_are_given,
 )
 from .inductor import channels_last_pays, decompositions
-from .kinds import Run
 from .program import Program
 
 Tensor = torch.Tensor
 Call = tuple[Callable, tuple, Sequence]  # a function, what it was given, and what it gave
 MOST_SAVED = 2**24  # bytes; AOTAutograd frees them while backward runs, autograd at its end
-ATTEMPTS = 8  # calls that are watched while no backward follows
 _watching = RLock()
 _restorers: list[Callable[[], None]] = []  # each gives the class the method that it had before
 
@@ -117,13 +117,13 @@ class Whole:
         return results
 
     def _filter(self, entries: list) -> list[bool]:
-        """The guards that stay; where some do, the tracer looks at them before each call."""
+        """Return which guards stay; the tracer looks at these before each call."""
         stay = self._guards(entries)
         self._is_guarded = self._is_guarded or any(stay)
         return stay
 
     def _compile(self, graph: torch.fx.GraphModule, inputs: Sequence[Tensor]) -> Callable:
-        """The compiler's function for a graph; its first call is watched."""
+        """Return the compiler's function for a graph; its first call is watched."""
         settings = self._settings
         if self.is_inductors:
             from torch._inductor.compile_fx import compile_fx
@@ -183,7 +183,7 @@ def graphs_watched(wait: bool = True) -> Iterator[list[Call]]:
 
 
 def _renew() -> None:
-    """A child of fork has not the thread that may watch."""
+    """Let a child of fork watch: it has not the thread that did."""
     global _watching
     _watching = RLock()
     while _restorers:
@@ -225,7 +225,7 @@ def _without_wrappers(
 def _without_tracer(
     calls: list[Call], tensors: Sequence, results: Sequence
 ) -> Callable[..., list[Tensor]] | None:
-    """The compiler's function from the tensors of a call to its results.
+    """Return the compiler's function from the tensors of a call to its results.
 
     None where the tracer's code does more: where there is no graph or another one, where it is
     given arrays from outside, or where some results are not what it gave.
@@ -245,7 +245,7 @@ def _without_tracer(
 def only_call(
     calls: list[Call], tensors: Sequence, results: Sequence
 ) -> tuple[Callable, list[int], list[int]] | None:
-    """The function that was called, and which of the tensors it takes and of its results are given.
+    """Return the function that was called, which tensors it takes, and which results are given.
 
     None where there were other calls, or where it takes or gives something else.
     """
@@ -276,81 +276,76 @@ def code_alone(program: Program, what: str, function: Whole, run: Run) -> Run:
     run : callable
         Does a call by that.
     """
-    attempts, direct = 0, None
+    direct: GraphCall | None = None
 
-    def keep(call: GraphCall | None) -> None:
+    def keep(call: GraphCall) -> None:
         nonlocal direct
         direct = call
 
+    watch = partial(_watch, program, what, function, run, keep)
+    first = first_calls(program, what, watch, run, again=False)
+
     def call(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        nonlocal attempts
         if direct is not None:
             return autograd_call(direct, tensors)
-        attempts += 1
-        if attempts > ATTEMPTS or not any(t.requires_grad for t in tensors):
-            return run(tensors, context)
-        return _watched_call(program, what, context, function, run, keep)(tensors, context)
+        return (first if any(t.requires_grad for t in tensors) else run)(tensors, context)
 
     return call
 
 
-def _watched_call(
+def _watch(
     program: Program,
     what: str,
-    context: Context,
     function: Whole,
     run: Run,
-    keep: Callable[[GraphCall | None], None],
-) -> FirstCall:
-    """Return a call by `run`, which is told to `keep` a later one by the code that it has seen."""
-    ahead: Sequence[Call] = ()
-    is_pure = False
-
-    def compute(call: FirstCall) -> list[Tensor]:
-        nonlocal ahead, is_pure
-        before = versions(call.inputs)
-        with graphs_watched(wait=False) as ahead:
-            outputs = run(call.inputs, context)
-        is_pure = None not in before and before == versions(call.inputs)
-        return outputs
-
-    def finish(call: FirstCall, dys: Sequence[Tensor | None]) -> Gradients:
-        with graphs_watched(wait=False) as behind:
-            found = call.gradients(dys)
-        # Where the call did nothing beside the code, and its tensors can be told apart.
-        if is_pure and function.direct is not None and _are_apart(call, dys):
-            keep(_call_of_code(call, ahead, behind, dys, found))
-        return found
-
-    call = FirstCall(program, what, context, compute, finish)
-    call.draws = call.twice = False  # the program as it is computes nothing of it again
-    return call
+    keep: Callable[[GraphCall], None],
+    inputs: Sequence[Tensor],
+    context: Context,
+) -> Generator:
+    """Do a call by `run`, and `keep` one by the code that it has seen; see `first_calls`."""
+    training, before = this_thread.state.training, versions(inputs)
+    with graphs_watched(wait=False) as ahead:
+        outputs = run(inputs, context)
+    is_pure = None not in before and before == versions(inputs)
+    dys = yield outputs
+    with graphs_watched(wait=False) as behind:
+        gradients = gradients_of_call(outputs, inputs, dys)
+    # Where the call did nothing beside the code, and its tensors can be told apart.
+    if is_pure and function.direct is not None and _are_apart([*inputs, *outputs, *dys]):
+        found = _code_of(inputs, outputs, dys, gradients, ahead, behind)
+        if found is not None:
+            made = GraphCall(program, what, context, training, *_by_code(program, context, *found))
+            made.differentiable = tuple([y.requires_grad for y in outputs])
+            made.draws = made.twice = False  # the program computes nothing of it again
+            keep(made)
+    return gradients
 
 
-def _are_apart(call: FirstCall, dys: Sequence[Tensor]) -> bool:
-    """True if there are all gradients, and no two of a call's tensors share memory."""
-    tensors = [*call.inputs, *call.outputs, *dys]
-    return all(which_are_given(dys)) and len({*map(_memory, tensors)}) == len(tensors)
+def _are_apart(tensors: Sequence[Tensor | None]) -> bool:
+    """True if there are all tensors, and no two of them share memory."""
+    there = [t for t in tensors if t is not None]
+    return len(there) == len(tensors) == len({*map(_memory, there)})
 
 
-def _call_of_code(
-    call: FirstCall,
-    ahead: Sequence[Call],
-    behind: Sequence[Call],
+def _code_of(
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
     dys: Sequence[Tensor],
     gradients: Gradients,
-) -> GraphCall | None:
-    """Return a later call by the code of this one; None where that takes or gives other tensors.
+    ahead: Sequence[Call],
+    behind: Sequence[Call],
+) -> tuple[tuple, tuple] | None:
+    """Return the code of a call, see `_by_code`; None where that takes or gives other tensors.
 
     `ahead` and `behind` are the calls of inductor's graphs, forward and backward.
     """
-    first = only_call(ahead, call.inputs, call.outputs)
+    first = only_call(ahead, inputs, outputs)
     if first is None or len(behind) != 1:
         return None
-    forward, inputs, outputs = first
+    forward, from_inputs, to_outputs = first
     ((_, _, results),) = ahead
     ((backward, given, found),) = behind
-    pool = [*results, *call.inputs]
+    pool = [*results, *inputs]
     taken = _same_elements(given, [*pool, *dys])
     given_back = places([g for g in gradients if g is not None], found)
     if taken is None or given_back is None:
@@ -358,17 +353,16 @@ def _call_of_code(
     # An input or output of which a view is taken is saved too: autograd sees whether it is
     # overwritten.
     memory = {*map(_memory, given)}
-    shown = [*outputs, *range(len(results), len(pool))]
+    shown = [*to_outputs, *range(len(results), len(pool))]
     viewed = {i for i in shown if _memory(pool[i]) in memory}
     saved = sorted(viewed.union(i for i in taken if i < len(pool)))
-    made = [pool[i] for i in saved if not any(pool[i] is t for t in call.inputs)]
+    made = [pool[i] for i in saved if not any(pool[i] is t for t in inputs)]
     if sum(t.nbytes for t in made) > MOST_SAVED:
         return None
     order = {i: k for k, i in enumerate([*saved, *range(len(pool), len(pool) + len(dys))])}
     numbers = iter(given_back)
-    return _of_code(
-        call,
-        (forward, inputs, outputs, saved),
+    return (
+        (forward, from_inputs, to_outputs, saved),
         (
             backward,
             [order[i] for i in taken],
@@ -378,13 +372,15 @@ def _call_of_code(
     )
 
 
-def _of_code(call: GraphCall, ahead: tuple, behind: tuple) -> GraphCall:
-    """Return a later call by inductor's code.
+def _by_code(
+    program: Program, context: Context, ahead: tuple, behind: tuple
+) -> tuple[Callable, Callable]:
+    """Return `ahead` and `behind` of a later call, by inductor's code.
 
     Parameters
     ----------
-    call : GraphCall
-        The call before.
+    program : Program
+    context : Context
     ahead : tuple
         The code, which takes a list of tensors; what it takes of the inputs; which of its results
         are the outputs; and what autograd keeps of its results and the inputs after them.
@@ -393,7 +389,6 @@ def _of_code(call: GraphCall, ahead: tuple, behind: tuple) -> GraphCall:
         results are the gradients of the inputs that ask for one, None for zeros; and shape and
         dtype of each output that has a gradient.
     """
-    program, context = call.program, call.context
     code_ahead, inputs, outputs, kept = ahead
     code_behind, taken, given_back, head_specs = behind
 
@@ -413,7 +408,7 @@ def _of_code(call: GraphCall, ahead: tuple, behind: tuple) -> GraphCall:
         found = code_behind([pool[i] for i in taken])
         return [None if i is None else found[i] for i in given_back]
 
-    return call.later(forward, backward)
+    return forward, backward
 
 
 def _same_elements(tensors: Sequence[Any], among: Sequence[Any]) -> list[int] | None:

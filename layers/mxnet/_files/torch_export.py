@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from .. import _dtype, ndarray, symbol
+from .._graph.kinds import agree
+from .._graph.tracing import reason_of, tracing
 from ..base import ArgumentError, MXNetError
 from ..context import cpu
 from ..gluon import SymbolBlock
@@ -19,13 +21,8 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..symbol._infer import is_known, shapes
 from ..symbol._node import Node, ordered
-from .kinds import agree
-from .tracing import reason_of, tracing
 
-__all__ = [
-    "Traced", "failing_node", "hide_messages", "open_sizes", "trace",
-    "trace_module",
-]  # fmt: skip
+__all__ = ["failing_node", "hide_messages", "open_sizes", "trace", "trace_module"]
 
 # What PyTorch logs about itself, or of an error that is raised.
 HIDDEN = {
@@ -34,28 +31,19 @@ HIDDEN = {
 }
 
 
-class Traced(NamedTuple):
-    """A graph as `torch.export` traced it.
+def trace(
+    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, sizes: tuple | None
+) -> tuple[torch.export.ExportedProgram, list[str], dict[str, str]]:
+    """Trace a graph and its parameters by `torch.export`.
 
-    Attributes
-    ----------
+    Returns
+    -------
     program : torch.export.ExportedProgram
         Its names are numbered: PyTorch writes them into source that it runs.
     inputs : list of str
         The names of the variables that the program takes.
     parameters : dict of str to str
         The variables' names of the program's parameters and buffers, by their names in it.
-    """
-
-    program: torch.export.ExportedProgram
-    inputs: list[str]
-    parameters: dict[str, str]
-
-
-def trace(
-    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, sizes: tuple | None
-) -> Traced:
-    """Trace a graph and its parameters by `torch.export`.
 
     Raises
     ------
@@ -80,7 +68,7 @@ def trace(
         if custom:
             _compare(program, module, args)
     parameters = {own: block._reg_params[name].name for own, name in module.names.items()}
-    return Traced(program, names, parameters)
+    return program, names, parameters
 
 
 def open_sizes(in_shapes: list[tuple], told) -> tuple:
@@ -106,7 +94,7 @@ def trace_module(
 
 @contextmanager
 def _without_dump() -> Iterator[None]:
-    """Without the graph, as far as it came, that PyTorch prints to stderr when it fails."""
+    """Leave out the graph, as far as it came, that PyTorch prints to stderr when it fails."""
     told, dump = StringIO(), ""
     try:
         with hide_messages(HIDDEN), redirect_stderr(told):
@@ -139,7 +127,7 @@ def hide_messages(texts: dict[str, str]) -> Iterator[None]:
 
 
 def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:
-    """The names of the inputs; and the parameters, with zeros for labels that are left out."""
+    """Return the inputs' names; and the parameters, with zeros for labels that are left out."""
     names = [n for n in dict.fromkeys(graph.list_inputs()) if n not in values]
     labels = [n for n in names if n.endswith("label")]
     if len(in_shapes) == len(names) - len(labels):
@@ -201,7 +189,7 @@ def _compare(program, module, args: tuple) -> None:
 
 
 def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
-    """The error with the operator that cannot be traced, where it is one alone."""
+    """Return the error with the operator that cannot be traced, where it is one alone."""
     suspects = [n for n in ordered(graph._entries) if n.op is not None and not n.op.traceable]
     found = shapes(graph._entries, given)
     node, reason = failing_node(suspects, found, trace_module, Exception) or (None, error)
@@ -216,7 +204,7 @@ def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
 def failing_node(
     suspects: Iterable[Node], found: dict, attempt: Callable, error_class: type[Exception]
 ) -> tuple[Node, Exception] | None:
-    """The first node of which ``attempt(module, inputs, has_custom)`` raises `error_class`."""
+    """Return the first node of which ``attempt(module, inputs, has_custom)`` raises this error."""
     for node in suspects:
         if not all(is_known(found.get(entry)) for entry in node.inputs):
             continue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 import torch
 
@@ -17,79 +18,64 @@ from .program import Program
 
 Tensor = torch.Tensor
 Gradients = Sequence[Tensor | None]
+Run = Callable[[Sequence[Tensor], Context], list[Tensor]]
+# Its outputs, the gradients that it is sent, and those that it returns.
+Attempt = Callable[
+    [Sequence[Tensor], Context], Generator[Sequence[Tensor], Sequence[Tensor | None], Gradients]
+]
+ATTEMPTS = 8  # calls of a kind that are watched while no backward follows
 
 
+@dataclass(eq=False)
 class GraphCall(Call):
     """A call of a graph, as one node for autograd.
 
-    Parameters
+    Attributes
     ----------
     program : Program
     what : str
         What messages name it.
     context : Context
-    forward : callable
-        From the tensors to the outputs, and what `backward` needs.
-    backward : callable, optional
+    training : bool
+    ahead : callable
+        From the tensors to the outputs, and what `behind` needs.
+    behind : callable or None
         From that, and the gradients of the differentiable outputs, to those of the inputs that ask
-        for one.
-
-    Attributes
-    ----------
-    differentiable : tuple of bool
-        The outputs that have a gradient.
+        for one. None where there are no gradients.
+    differentiable : tuple of bool or None
+        The outputs that have a gradient; None before a first call, whose outputs tell.
     has_dy : tuple of bool or None
-        The differentiable outputs whose gradients `backward` takes; None where it takes any.
+        The differentiable outputs whose gradients `behind` takes; None where it takes any.
     draws : bool
         Whether random numbers may be drawn.
     twice : bool
         Whether there are second derivatives.
     """
 
-    differentiable: tuple[bool, ...] = ()
+    program: Program
+    what: str
+    context: Context
+    training: bool
+    ahead: Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
+    behind: Callable[[Sequence[Tensor], Sequence[Tensor | None]], Gradients] | None
+    differentiable: tuple[bool, ...] | None = None
     has_dy: tuple[bool, ...] | None = None
-    draws = twice = True
-
-    def __init__(
-        self,
-        program: Program,
-        what: str,
-        context: Context,
-        forward: Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]] | None,
-        backward: Callable[[Sequence[Tensor], Sequence[Tensor | None]], Gradients] | None,
-    ):
-        self.program, self.what, self.context = program, what, context
-        self._forward, self._backward = forward, backward
-        self.training = this_thread.state.training
+    draws: bool = True
+    twice: bool = True
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """Return the outputs, in the graph of autograd if they have gradients."""
-        if self._backward is not None:
+        if self.behind is not None:
             return autograd_call(self, tensors)
         with torch.no_grad():
-            return list(self.forward(tensors)[0])
-
-    def forward(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """Return the outputs, and what `backward` needs."""
-        return self._forward(tensors)
-
-    def backward(self, saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients:
-        """Return the gradients of the inputs that ask for one."""
-        return self._backward(saved, dys)
-
-    def release(self) -> None:
-        """Let go of what `backward` needs: it will not be called again."""
-
-    def later(self, forward: Callable, backward: Callable | None) -> GraphCall:
-        """Return another call of this kind, which these functions compute."""
-        made = GraphCall(self.program, self.what, self.context, forward, backward)
-        made.training, made.draws, made.twice = self.training, self.draws, self.twice
-        made.differentiable, made.has_dy = self.differentiable, self.has_dy
-        return made
+            return list(self.ahead(tensors)[0])
 
     def record(self, ctx, tensors):
         ctx.generators = generator_states(self.context) if self.draws else None
-        outputs, saved = self.forward(tensors)
+        outputs, saved = self.ahead(tensors)
+        if self.differentiable is None:
+            self.differentiable = tuple([y.requires_grad for y in outputs])
+            outputs = [y.detach() for y in outputs]
         ctx.tensors = tensors  # the program may compute the outputs again
         if self.twice:
             ctx.versions = [t._version for t in tensors]
@@ -106,16 +92,15 @@ class GraphCall(Call):
         again = torch.is_grad_enabled()
         if again and not self.twice:
             with torch.no_grad():
-                found = self.backward(saved, dys)
+                found = self.behind(saved, dys)
             given = [t for t in (*ctx.tensors, *dys) if t is not None]
             found = autograd.refuse_second(ctx, found, autograd.NO_SECOND, given)
         elif again or self.has_dy not in (None, which_are_given(dys)):
             found = self.by_the_program(_unchanged(ctx), dys, again, ctx.generators)
         else:
-            found = self.backward(saved, dys)
+            found = self.behind(saved, dys)
         if not keeps_graph():
             ctx.tensors = ()
-            self.release()
         gradients = iter(found)
         return [next(gradients) if asked else None for asked in ctx.needs_input_grad[1:]]
 
@@ -126,7 +111,7 @@ class GraphCall(Call):
         again: bool,
         generators: list[Tensor] | None,
     ) -> Gradients:
-        """Return what `backward` gives, by the program as it is.
+        """Return what `behind` gives, by the program as it is.
 
         Random numbers are drawn from the states of the generators in which the call began.
         """
@@ -140,65 +125,90 @@ class GraphCall(Call):
             return gradients_of_given(heads, inputs, dys, retain_graph=again, create_graph=again)
 
 
-class FirstCall(GraphCall):
-    """A call by which it is found what later calls of its kind do.
+def first_calls(
+    program: Program, what: str, attempt: Attempt, otherwise: Run, again: bool = True
+) -> Run:
+    """Return what does the calls of a kind until one has shown, with its backward, what later do.
 
     Parameters
     ----------
-    program, what, context
+    program, what
         As of a `GraphCall`.
-    run : callable
-        ``run(call)`` computes the outputs of `call.inputs`, recorded by autograd.
-    finish : callable
-        ``finish(call, dys)`` is called with the first backward, or after `run` without `dys` where
-        no output has a gradient. It gives `call.gradients(dys)`.
+    attempt : callable
+        ``attempt(inputs, context)`` does one call as a generator, which waits between forward and
+        backward. It yields the outputs, recorded by autograd; it is sent the gradients of those
+        that are differentiable, none where there are none; and returns those of the inputs.
+    otherwise : callable
+        Does the calls after so many of which no backward came.
+    again : bool
+        Whether the program may have to compute a call again, for second derivatives.
     """
+    done = 0
 
-    def __init__(
-        self,
-        program: Program,
-        what: str,
-        context: Context,
-        run: Callable[[FirstCall], list[Tensor]],
-        finish: Callable[[FirstCall, Sequence[Tensor | None]], Gradients],
-    ):
-        super().__init__(program, what, context, None, None)
-        self._run: Callable | None = run
-        self._finish: Callable | None = finish
-        self.inputs: Sequence[Tensor] = ()
-        self.outputs: Sequence[Tensor] = ()
-
-    def __call__(self, tensors, context):
+    def run(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        nonlocal done
+        if done == ATTEMPTS:
+            return otherwise(tensors, context)
         if this_thread.state.recording and any(t.requires_grad for t in tensors):
-            return autograd_call(self, tensors)
-        self._compute(tensors, False)
-        return self.outputs
+            results = autograd_call(_first_call(program, what, attempt, context, again), tensors)
+        else:
+            begun = attempt([t.detach() for t in tensors], context)
+            results = next(begun)
+            _end(begun, ())
+        done += 1  # one that raises is none
+        return results
 
-    def forward(self, tensors):
-        self._compute(tensors, True)
+    return run
+
+
+def _first_call(
+    program: Program, what: str, attempt: Attempt, context: Context, again: bool
+) -> GraphCall:
+    """Return a call by an attempt. It is called once: what it holds is that call's."""
+    begun: Generator | None = None
+    inputs: Sequence[Tensor] = ()
+    outputs: Sequence[Tensor] = ()
+
+    def ahead(tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        nonlocal begun, inputs, outputs
+        inputs = [t.detach().requires_grad_(t.requires_grad) for t in tensors]
+        begun = attempt(inputs, context)
+        outputs = next(begun)
+        if not any(y.requires_grad for y in outputs):
+            _end(begun, ())
         # Where nothing is saved, PyTorch does not see that a graph is used a second time.
-        return [y.detach() for y in self.outputs], [torch.empty(0)]
+        return outputs, [torch.empty(0)]
 
-    def _compute(self, tensors: Sequence[Tensor], for_backward: bool) -> None:
-        self.inputs = [t.detach().requires_grad_(for_backward and t.requires_grad) for t in tensors]
-        self.outputs = self._run(self)
-        self.differentiable = tuple([y.requires_grad for y in self.outputs])
-        if not any(self.differentiable):
-            self._finish(self, ())
+    def behind(_: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients:
+        nonlocal begun, inputs, outputs
+        if begun is None:  # the graph was kept for another backward
+            gradients = gradients_of_call(outputs, inputs, dys)
+        else:
+            ending, begun = begun, None
+            gradients = _end(ending, dys)
+        if not keeps_graph():
+            inputs = outputs = ()
+        return gradients
 
-    def backward(self, saved, dys):
-        finish, self._finish = self._finish, None
-        return finish(self, dys) if finish else self.gradients(dys)
+    training = this_thread.state.training
+    return GraphCall(program, what, context, training, ahead, behind, draws=again, twice=again)
 
-    def gradients(self, dys: Sequence[Tensor | None]) -> Gradients:
-        """Return the gradients of the inputs that ask for one."""
-        heads = [y for y in self.outputs if y.requires_grad]
-        keeps = keeps_graph()
-        return gradients_of_given(heads, self.inputs, dys, retain_graph=keeps) if dys else ()
 
-    def release(self):
-        self._run = self._finish = None
-        self.inputs = self.outputs = ()
+def _end(begun: Generator, dys: Sequence[Tensor | None]) -> Gradients:
+    """Return what a generator returns when it is sent these gradients."""
+    try:
+        begun.send(dys)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("an attempt yields once")
+
+
+def gradients_of_call(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], dys: Sequence[Tensor | None]
+) -> Gradients:
+    """Return the gradients of the inputs that ask for one, for those of the outputs."""
+    heads = [y for y in outputs if y.requires_grad]
+    return gradients_of_given(heads, inputs, dys, retain_graph=keeps_graph()) if dys else ()
 
 
 def gradients_of_given(
@@ -208,7 +218,7 @@ def gradients_of_given(
     retain_graph: bool,
     create_graph: bool = False,
 ) -> Gradients:
-    """The gradients of the inputs that ask for one; None for a head whose gradient is None."""
+    """Return the gradients of the inputs that ask for one; a head may have none, None."""
     given = [(y, dy) for y, dy in zip(heads, dys) if dy is not None]
     wanted = [t for t in inputs if t.requires_grad]
     heads, dys = [y for y, _ in given], [dy for _, dy in given]
@@ -225,7 +235,7 @@ keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", 
 
 
 def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The outputs of a call, in the graph of autograd."""
+    """Return the outputs of a call, in the graph of autograd."""
     before = torch.is_grad_enabled()
     autograd._set_grad_enabled(True)
     try:
@@ -240,7 +250,7 @@ def versions(tensors: Sequence[Tensor]) -> list[int | None]:
 
 
 def _unchanged(ctx) -> tuple[Tensor, ...]:
-    """The inputs of a call, when nobody has written into them since; states may change."""
+    """Return the inputs of a call, when nobody has written into them since; states may change."""
     states = ctx.call.program.states
     for i, (tensor, version) in enumerate(zip(ctx.tensors, ctx.versions)):
         if tensor._version != version and i not in states:

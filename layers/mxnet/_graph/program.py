@@ -100,7 +100,7 @@ class Program:
     def bound(
         self, functions: dict[Node, Callable], through: Callable[[Callable], Callable] | None = None
     ) -> Callable:
-        """The graph's function, with these in place of some nodes' own functions.
+        """Return the graph's function, with these in place of some nodes' own functions.
 
         `through`, such as a compiler, is applied to it.
         """
@@ -124,11 +124,11 @@ class Program:
         return self.states
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
-        """The outputs, in memory of their own, recorded when recording is on."""
+        """Return the outputs, in memory of their own, recorded when recording is on."""
         return self.run(self.function, tensors, context, this_thread.state.recording)
 
     def run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
-        """The outputs of `function`, which is the graph's, in memory of their own."""
+        """Return the outputs of `function`, which is the graph's, in memory of their own."""
         before = torch.is_grad_enabled()
         autograd._set_grad_enabled(recording)
         try:
@@ -148,7 +148,7 @@ class Program:
             raise told from error.__cause__
 
     def _explained(self, error: Exception) -> Exception:
-        """The error with the node it happened in; PyTorch's as ours."""
+        """Return the error with the node it happened in; PyTorch's as ours."""
         node, tensors = self._failed(error)
         if node is not None and node.op.explains:
             return error
@@ -162,7 +162,7 @@ class Program:
         return note(error, where)
 
     def _failed(self, error: Exception) -> tuple[Node | None, dict[str, torch.Tensor]]:
-        """The node in which an error happened, and its inputs, where there still are some."""
+        """Return the node in which an error happened, and its inputs that are still there."""
         frames = [f for f in walk_tb(error.__traceback__) if f[0].f_code.co_filename == self._file]
         if not frames or frames[-1][1] not in self._lines:
             return None, {}
@@ -176,7 +176,7 @@ class Program:
 
 
 def node_line(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
-    """The line that says in which node an error is, with the shapes of its inputs."""
+    """Return the line that says in which node an error is, with the shapes of its inputs."""
     shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return f"  in {node.op.name} {node.name!r} of the graph" + (f" ({shown})" if shown else "")
 
@@ -242,7 +242,7 @@ class _Source:
         self._add_del([e for e in node.inputs if self._last[e] is node], indent, kept)
 
     def _add_part(self, nodes: list[Node]) -> None:
-        """The lines of nodes that are computed again in backward: a function inside the graph's."""
+        """Add the lines of nodes that are computed again in backward: a function in the graph's."""
         inside = {*nodes}
         given = dict.fromkeys(e for n in nodes for e in n.inputs if e[0] not in inside)
         made = dict.fromkeys(e for n in nodes for e in n.entries)
@@ -267,7 +267,7 @@ class _Source:
 
 
 def _with_parts_together(nodes: list[Node]) -> list[tuple[int | None, list[Node]]]:
-    """The nodes in an order in which those of each part follow each other, by parts."""
+    """Return the nodes in an order in which those of each part follow each other, by parts."""
     if all(n.part is None for n in nodes):
         return [(None, nodes)]
     groups: dict[Any, list[Node]] = {}
@@ -309,7 +309,7 @@ def _open(node: Node) -> bool:
 
 
 def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> Callable:
-    """From the shapes of the variables to those of nodes that make arrays."""
+    """Return what finds the shapes of nodes that make arrays, from those of the variables."""
 
     @torch.compiler.assume_constant_result
     @lru_cache(maxsize=64)
@@ -321,7 +321,7 @@ def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> 
 
 
 def _single(node: Node) -> Callable:
-    """The function of a node of one output; some give a tuple of one."""
+    """Return the function of a node of one output; some give a tuple of one."""
     if node.op.outputs_rule is None:
         return node.op.run
 

@@ -54,7 +54,7 @@ def recomputed(
 
 
 def _noted(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor, int]]:
-    """The tensors with their values and their versions, which count the writes."""
+    """Return the tensors with their values and their versions, which count the writes."""
     return [(t, t.detach().clone(), t._version) for t in tensors]
 
 

@@ -63,7 +63,7 @@ OF_ITS_CLASS = re.compile(r"^dict\(type\(L\[.*\.operator\)\.__dict__\)\['(\w+)'\
 def try_tracing(
     operation: CustomCall, tensors: Sequence[Tensor | None]
 ) -> tuple[str, list[Tensor]]:
-    """Why an operator cannot be part of a compiled graph, if so; and the arrays from outside.
+    """Return why an operator cannot be in a compiled graph, if so; and the arrays from outside.
 
     Those are what its code reads beside the inputs, and may write into.
     """
@@ -110,7 +110,7 @@ def _end(*given: Any) -> None:
 
 
 def traced_function(operation: CustomCall, tensors: Sequence[Tensor | None]) -> Callable:
-    """The function of a node whose operator is traced with the graph."""
+    """Return the function of a node whose operator is traced with the graph."""
     return partial(_call_traced, operation.as_traced(), tuple([t is not None for t in tensors]))
 
 
@@ -126,7 +126,7 @@ def _call_traced(operation: CustomCall, given: tuple[bool, ...], *tensors: Tenso
 
 
 def as_it_is(node: Node, recording: bool) -> Callable:
-    """The function of a node that is kept out of the compiler."""
+    """Return the function of a node that is kept out of the compiler."""
 
     @torch.compiler.disable
     def run(*tensors, **supplied):
@@ -140,7 +140,7 @@ def as_it_is(node: Node, recording: bool) -> Callable:
 
 
 def renewed(function: FunctionType) -> FunctionType:
-    """The function with code of its own: PyTorch's tracer counts what it traces by that."""
+    """Return the function with code of its own: PyTorch's tracer counts what it traces by that."""
     return FunctionType(
         function.__code__.replace(), function.__globals__, closure=function.__closure__
     )
@@ -192,7 +192,7 @@ def reason_of(error: BaseException, operation: CustomCall | None = None) -> str:
 
 
 def _changes(error: BaseException) -> Iterator[tuple[str, FrameSummary | None]]:
-    """The names of what the traced code changes, and where it does."""
+    """Yield the names of what the traced code changes, and where it does."""
     for frame, _ in walk_tb(error.__traceback__):
         notes = getattr(frame.f_locals.get("self"), "side_effects", None)
         stacks = getattr(notes, "mutation_user_stacks", None)
@@ -220,7 +220,7 @@ def _source(thing: object) -> str:
 
 
 def _names(source: str, attributes: list[str]) -> list[str]:
-    """The user's names for attributes of a thing that the tracer calls so, or for the thing."""
+    """Return the user's names for attributes of a thing that the tracer calls so, or for it."""
     if attributes == ["cell_contents"]:
         return ["a variable of the function around it"]
     owner = _expression(source)
@@ -230,7 +230,7 @@ def _names(source: str, attributes: list[str]) -> list[str]:
 
 
 def _expression(source: str) -> str:
-    """The user's expression for a thing that the tracer calls so, if it is a simple one."""
+    """Return the user's expression for a thing that the tracer calls so, if it is a simple one."""
     name = MODULE.sub(lambda found: found[1].replace("_dot_", "."), source)
     name = OF_ITS_CLASS.sub(r"self.\1", ITSELF.sub("self", re.sub(r"^G\['(\w+)'\]", r"\1", name)))
     name = re.sub(r"^__+main__\.", "", name)
@@ -256,7 +256,7 @@ def _shown(frame: FrameSummary | None) -> str:
 
 
 def users_line(entered_by: CodeType) -> str:
-    """The innermost line of a user that runs now, inside a call by this code; "" for none."""
+    """Return the user's innermost line that runs now, in a call by this code; "" for none."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not entered_by:
         code, number = frame.f_code, frame.f_lineno

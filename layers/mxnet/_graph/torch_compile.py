@@ -26,7 +26,7 @@ MXNETS = {"mkldnn", "mkldnn_quantize", "onednn", "onednn_quantize", "tensorrt"}
 def chosen(
     who: str, backend: str | None, options: dict[str, Any]
 ) -> tuple[str | None, dict[str, Any]]:
-    """The backend, given or from the environment, None without a compiler, and its options.
+    """Return the backend, given or from the environment, None without a compiler, and its options.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def chosen(
 
 
 def unknown_flag(name: str, flags: Iterable[str]) -> ArgumentError:
-    """The error for an option of `hybridize` that comes without a backend."""
+    """Return the error for an option of `hybridize` that comes without a backend."""
     if name in OPTIONS:
         return ArgumentError(
             f"hybridize: {name} is given, but no backend\n  expected backend='inductor' beside it"
@@ -87,7 +87,7 @@ def compile_function(
     mode: str | None = None,
     options: dict[str, Any] | None = None,
 ) -> Callable:
-    """A function, compiled at its first call, for the shapes of that.
+    """Return a function, compiled at its first call, for the shapes of that.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def compile_function(
 
 
 def _arrays_from_outside(entries: list) -> list[bool]:
-    """The guards that stay for a whole graph: compiled code must find an array as it was."""
+    """Return which guards stay for a whole graph: of arrays, which must be as they were."""
     for entry in entries:
         # Of an array of NumPy PyTorch makes a new tensor at every look, and would compare the one
         # of its second look with that of its first.
@@ -142,7 +142,7 @@ def _arrays_from_outside(entries: list) -> list[bool]:
 
 
 def _arguments(entries: list) -> list[bool]:
-    """The guards that stay for parts of a graph: what lies between them may give other shapes."""
+    """Return which guards stay for parts of a graph: what is between may give other shapes."""
     whole = _arrays_from_outside(entries)
     return [stays or not entry.is_global for stays, entry in zip(whole, entries)]
 

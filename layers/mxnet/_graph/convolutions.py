@@ -22,9 +22,9 @@ from functools import partial
 
 import torch
 
+from .._state import this_thread
 from .._table.nn import Convolution, checked_convolution
 from ..symbol._node import Node
-from .recorder import current_recorder
 
 Tensor = torch.Tensor
 # In a graph of a single convolution, a weight of fewer elements is not kept: there is little to lay
@@ -37,7 +37,7 @@ onednn = torch.ops.mkldnn
 
 
 def static_convolutions(nodes: Iterable[Node]) -> dict[Node, Callable[..., Tensor]]:
-    """The functions of a static graph's convolutions, for those nodes.
+    """Return the functions of a static graph's convolutions, for those nodes.
 
     A single small convolution is left as it is: nothing follows that takes channels last.
     """
@@ -81,14 +81,14 @@ class StaticConvolution:
         # A tensor of inference mode does not count writes.
         if is_small or weight.is_inference() or not data.numel():
             return self._plain(data, weight, bias, **attributes)
-        if (recorder := current_recorder()) is not None:
+        if (recorder := this_thread.state.recorder) is not None:
             return recorder.call(partial(self._infer, True, **attributes), data, weight, bias)
         return self._infer(False, data, weight, bias, **attributes)
 
     def _infer(
         self, at_once: bool, data: Tensor, weight: Tensor, bias: Tensor | None, **attributes
     ) -> Tensor:
-        """The convolution by a weight that is laid out; `at_once`, already when it is first seen.
+        """Return the convolution by a weight that is laid out; `at_once`, when it is first seen.
 
         A recorded call does so: the calls that were recorded after it expect channels last.
         """
@@ -109,7 +109,7 @@ class StaticConvolution:
 
 
 def _laid_out(data: Tensor, weight: Tensor, stride: Sequence[int]) -> Tensor:
-    """The images, with their channels last where that saves more than it costs for the weight."""
+    """Return the images, with channels last where that saves more than it costs for the weight."""
     pixels = data.shape[0] * data.shape[2] * data.shape[3] // (math.prod(stride) or 1)
     has_one_channel = weight.shape[1] == 1
     last = has_one_channel or IMAGE_TO_WEIGHT * pixels * weight.shape[0] > weight.numel()

@@ -65,9 +65,9 @@ class Recorder(TorchDispatchMode):
 
     def __enter__(self) -> Recorder:
         state = this_thread.state
-        self._before = state.plain, state.on_rebinding, state.on_impure
+        self._before = state.plain, state.recorder
         state.plain = True  # the recorder would not see what a graph runs in another way
-        state.on_rebinding, state.on_impure = self.note_rebinding, self.refuse_impure
+        state.recorder = self
         self._entered_by = sys._getframe(1).f_code
         self._escapes = _Escapes(self)
         self._escapes.__enter__()
@@ -78,7 +78,7 @@ class Recorder(TorchDispatchMode):
         self._escapes.__exit__(*error)
         del self._escapes  # which would keep it, and all tensors that it has seen
         state = this_thread.state
-        state.plain, state.on_rebinding, state.on_impure = self._before
+        state.plain, state.recorder = self._before
 
     @property
     def reason(self) -> str:
@@ -94,12 +94,14 @@ class Recorder(TorchDispatchMode):
         if not self.reason:
             self._reason = reason + users_line(self._entered_by)
 
-    def refuse_impure(self, what: str, hint: str) -> None:
-        """Say that the Python of an operator has to run in each call; all of them are named."""
-        self._impure[what] = hint
+    def note_operator(self, what: str, pure: bool | None) -> None:
+        """Refuse a custom operator whose Python has to run in each call; all are named."""
+        if not pure:
+            hint = "; `pure = True` in a CustomOpProp says that it is" if pure is None else ""
+            self._impure[what] = hint
 
     def note_rebinding(self, tensor: Tensor) -> None:
-        """An array that had this tensor gets another one: refuse if it was not made here."""
+        """Refuse an array that gets another tensor in place of this one, unless made here."""
         if tensor.untyped_storage()._cdata not in self._memory:
             self.refuse("it writes into an array that is not among its inputs")
 
@@ -145,7 +147,7 @@ class Recorder(TorchDispatchMode):
         return [self._name(t) for t in tensors]
 
     def names(self, tensors: Iterable[Tensor | None]) -> list[str]:
-        """The names of results; one that no recorded call has made is a constant."""
+        """Return the names of results; one that no recorded call has made is a constant."""
         return [self._text(t, set()) for t in tensors]
 
     def _function(
@@ -166,7 +168,7 @@ class Recorder(TorchDispatchMode):
     def _selected(
         self, lines: Sequence[Line], results: Iterable[str]
     ) -> tuple[list[str], set[str]]:
-        """The lines that results need, with those that free memory; and all names in them."""
+        """Return the lines that results need, with those that free memory; and all their names."""
         texts: list[str] = []
         needed = {*results}
         for text, made, used, writes in reversed(lines):
@@ -236,7 +238,7 @@ class Recorder(TorchDispatchMode):
         return name
 
     def _text(self, value: Any, used: set[str]) -> str:
-        """A value in the source of a call; the names of the tensors in it go into `used`."""
+        """Return a value's text in the source of a call; add the names of its tensors to `used`."""
         if isinstance(value, Tensor):
             if id(value) not in self._names:
                 if value.untyped_storage()._cdata in self._memory:
@@ -249,11 +251,6 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, (tuple, list)):
             return f"[{', '.join([self._text(v, used) for v in value])}]"
         return self._constant(value)
-
-
-def current_recorder() -> Recorder | None:
-    """Return the recorder in force in this thread."""
-    return getattr(this_thread.state.on_rebinding, "__self__", None)  # whose method it is
 
 
 class _Escapes(TorchFunctionMode):
@@ -271,7 +268,7 @@ class _Escapes(TorchFunctionMode):
 
 
 def _refused(function: Any, args: tuple) -> str:
-    """Why a call may not do for other values, if so."""
+    """Return why a call may not do for other values; "" if it may."""
     for tag, reason in REFUSED.items():
         if tag in function.tags:
             # Of integers that index something the shape is known, unlike of a mask.
@@ -282,7 +279,7 @@ def _refused(function: Any, args: tuple) -> str:
 
 
 def _refused_result(results: Iterable[Any]) -> str:
-    """Why a result may not be kept as memory that later calls fill, if so."""
+    """Return why results may not be memory that later calls fill; "" if they may."""
     made = any(isinstance(t, Tensor) and t.layout is torch.sparse_coo for t in results)
     return "it computes a gradient that is sparse" if made else ""
 

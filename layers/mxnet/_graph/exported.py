@@ -18,7 +18,7 @@ from .tracing import forbidden
 
 
 def for_tracers(program: Program, training: bool) -> Callable:
-    """The function of a program, whose custom operators can be exported.
+    """Return the function of a program, whose custom operators can be exported.
 
     They are exported by their forward, which has to be traced whole. Under `torch.compile` they
     run as they are, between compiled parts.
@@ -79,7 +79,7 @@ class _Custom:
         return op.run(*tensors, context=context, **op.arguments_of_run(attributes))
 
     def _walked(self, tensors: tuple, context: Context) -> Any:
-        """The outputs where tensors have no values and the code runs as it is."""
+        """Return the outputs where tensors have no values and the code runs as it is."""
         state = this_thread.state
         before, state.training = state.training, self.training
         try:

@@ -32,7 +32,7 @@ class CachedOp:
         self.program = Program(sym._entries)
 
     def __call__(self, *args: NDArray, out=None, default_ctx=None):
-        """The outputs, a list where there are several.
+        """Return the outputs, a list where there are several.
 
         Parameters
         ----------

@@ -183,7 +183,7 @@ def _runner(
 
 
 def _watched(node: Node, inputs: dict[Node, list[Tensor]]) -> Callable:
-    """The function of a node, which puts down what it is given."""
+    """Return the function of a node, which puts down what it is given."""
 
     def run(*tensors: Tensor, **supplied):
         inputs[node] = list(tensors)

@@ -10,6 +10,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -50,7 +51,7 @@ class Launched:
         self._lock = RLock()
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs, which can be differentiated when recording is on."""
+        """Return the outputs, which can be differentiated when recording is on."""
         if not self._is_refused and can_capture(context):
             with self._lock:
                 launch = self._captured(tensors)
@@ -105,23 +106,23 @@ class Launch:
             raise UnsupportedError("captured, it gives other values")
 
     def _run(self, stream) -> list[Tensor | None]:
-        """The outputs and gradients by the recorded calls, for gradients of the outputs."""
+        """Return the outputs and gradients by the recorded calls, for gradients of the outputs."""
         with aside(stream), torch.no_grad():
-            outputs, saved = self.replay.forward(self._inputs)
+            outputs, saved = self.replay.ahead(self._inputs)
             heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
             pairs = zip(heads, self.replay.has_dy)
             self._dys = [torch.rand_like(y) if has_dy else None for y, has_dy in pairs]
-            gradients = self.replay.backward(saved, self._dys) if self._dys else ()
+            gradients = self.replay.behind(saved, self._dys) if self._dys else ()
             return [y if y is None else y.clone() for y in (*outputs, *gradients)]
 
     def _capture(self, stream) -> None:
         replay = self.replay
 
         def forward():
-            return replay.forward(self._inputs)
+            return replay.ahead(self._inputs)
 
         def backward():
-            return replay.backward(self._saved, self._dys)
+            return replay.behind(self._saved, self._dys)
 
         (self._outputs, self._saved), self._forward, pool = captured(forward, stream)
         self._gradients, self._backward = (), None
@@ -129,7 +130,7 @@ class Launch:
             self._gradients, self._backward, _ = captured(backward, stream, pool)
 
     def _launch_again(self, _) -> list[Tensor | None]:
-        """The outputs and gradients as they are launched.
+        """Return the outputs and gradients as they are launched.
 
         They are filled with NaN before, so that one that the graph does not write is seen.
         """
@@ -146,16 +147,16 @@ class Launch:
         return self._ended < self._begun and self._turn() is not None
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs."""
+        """Return the outputs."""
         self._begun += 1
         backward = partial(self.backward, self._begun) if self._backward else None
-        turn = self.replay.later(self.forward, backward)
+        turn = replace(self.replay, ahead=self.forward, behind=backward)
         self._turn = weakref.ref(turn)
         return turn(tensors, context)
 
     @torch.no_grad()
     def forward(self, tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        """The outputs, in memory of their own, and the inputs that backward reads in place."""
+        """Return the outputs, in their own memory, and the inputs that backward reads in place."""
         for i in self._copied:
             self._inputs[i].copy_(tensors[i])
         self._forward()
@@ -164,7 +165,7 @@ class Launch:
 
     @torch.no_grad()
     def backward(self, turn: int, saved: Sequence[Tensor], dys: Sequence[Tensor]) -> Gradients:
-        """The gradients of the inputs of a call, in memory of their own.
+        """Return the gradients of the inputs of a call, in memory of their own.
 
         `turn` is the number of the call.
         """
@@ -207,7 +208,7 @@ def can_capture(context: Context) -> bool:
 
 @contextmanager
 def aside(stream) -> Iterator[None]:
-    """On another stream, where there are streams, which begins and ends with the current one."""
+    """Compute on another stream, if any, which begins and ends with the current one."""
     if stream is None:
         yield
         return

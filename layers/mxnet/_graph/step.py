@@ -75,7 +75,7 @@ class Step:
         self._forget()
 
     def __call__(self, *args: NDArray, batch_size: float | None = None) -> NDArray:
-        """The losses before the update, one for each sample."""
+        """Return the losses before the update, one for each sample."""
         if autograd.is_recording():
             raise RecordingError(
                 "step: called inside autograd.record()\n"
@@ -238,7 +238,7 @@ class _BoundGraph:
             leaf.fresh = False
 
     def kind(self, tensors: list[torch.Tensor]) -> Kind:
-        """The kind of a call; only this object has the parameters' tensors, which stay as they are.
+        """Return the kind of a call; the parameters' tensors are this object's alone, and stay.
 
         `tensors` are those of the program, and what the update is given.
         """
@@ -256,7 +256,7 @@ class _BoundGraph:
 
 
 def _graph_update(trainer: Trainer, bound: _BoundGraph) -> GraphUpdate | None:
-    """The Trainer's update, if a graph can make it: of all its parameters and no others."""
+    """Return the Trainer's update, if a graph can make it: of all its parameters and no others."""
     numbers = {id(p): i for i, p in enumerate(trainer.list_params())}
     index = [numbers.get(id(bound.graph.sources[i])) for i in bound.wanted]
     if (
@@ -332,13 +332,13 @@ class WithGradients:
         return self._program.states.union(self._wanted if self._update else (), given)
 
     def __call__(self, tensors: list[Tensor], context: Context, _: object = None) -> list[Tensor]:
-        """The outputs and gradients, in memory of their own, for calls of all kinds."""
+        """Return the outputs and gradients, in memory of their own, for calls of all kinds."""
         return self.run(self.function, tensors, context, True)
 
     def run(
         self, function: Callable, tensors: list[Tensor], context: Context, recording: bool
     ) -> list[Tensor]:
-        """The outputs and gradients by `function`, in memory of their own."""
+        """Return the outputs and gradients by `function`, in memory of their own."""
         before = torch.is_grad_enabled()
         autograd._set_grad_enabled(recording)
         try:

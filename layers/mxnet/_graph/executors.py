@@ -28,7 +28,7 @@ def contexts(
     default: Context,
     given: Mapping[str, Context] | None = None,
 ) -> dict[Node, Context]:
-    """The context of each node of a graph; none where all compute on the default.
+    """Return the context of each node of a graph; none where all compute on the default.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def contexts(
 
 
 def contexts_of_variables(places: dict[Node, Context]) -> dict[str, Context]:
-    """The contexts of variables, by name."""
+    """Return the contexts of variables, by name."""
     return {node.name: context for node, context in places.items() if node.op is None}
 
 
@@ -75,7 +75,7 @@ def functions_on(
     places: dict[Node, Context],
     default: Context,
 ) -> dict[Node, Callable]:
-    """The functions of a program's nodes that compute on other contexts than `default`.
+    """Return the functions of a program's nodes that compute on other contexts than `default`.
 
     `own` has the functions of some nodes that are in place of the operators'.
     """
@@ -89,7 +89,7 @@ def functions_on(
 
 
 def _on(context: Context, function: Callable) -> Callable:
-    """The function on a context, to whose device its inputs are copied."""
+    """Return the function on a context, to whose device its inputs are copied."""
 
     def run(*tensors: Tensor | None, **options):
         device = context.device
@@ -101,7 +101,7 @@ def _on(context: Context, function: Callable) -> Callable:
 
 
 def merged(entries: list[Entry]) -> list[Entry]:
-    """The outputs of a graph in which nodes that compute the same are one.
+    """Return the outputs of a graph in which nodes that compute the same are one.
 
     Where two outputs become one, the second is a copy of it. The environment variable
     MXNET_ELIMINATE_COMMON_EXPR=0 leaves the graph as it is.
@@ -133,7 +133,7 @@ def _may_be_merged(node: Node) -> bool:
 
 
 def _with_copies(entries: list[Entry], places: dict[Node, Node]) -> list[Entry]:
-    """The outputs; where two different ones are now one node, the later is an identity of it."""
+    """Return the outputs; where two of them are now one node, the later is an identity of it."""
     given: dict[Entry, Entry] = {}
     owners: dict[Entry, Entry] = {}  # by the place: the first output that is there
     for entry in entries:
@@ -152,7 +152,7 @@ def most_bytes(
     types: dict[str, torch.dtype],
     trained: set[str],
 ) -> int:
-    """The bytes of the results that are there at the same time, at most.
+    """Return the bytes of the results that are there at the same time, at most.
 
     A result is there until its last use, and for the backward where a gradient goes through it: to
     a variable in `trained`, not behind a `BlockGrad`. Outputs stay; variables do not count.
@@ -178,7 +178,7 @@ def _bytes(entry: Entry, shapes: dict, types: dict) -> int:
 
 
 def _with_gradients(nodes: list[Node], entries: list[Entry], trained: set[str]) -> list[Entry]:
-    """The results through which a gradient goes from an output to a trained variable."""
+    """Return the results through which a gradient goes from an output to a trained variable."""
     depends: set[Node] = set()
     for node in nodes:
         is_variable = node.op is None and node.name in trained

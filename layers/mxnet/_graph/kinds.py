@@ -16,6 +16,7 @@ import torch
 from .. import _kernels
 from .._state import this_thread
 from ..context import Context
+from .graph_call import Run
 from .program import Program
 
 log = logging.getLogger("layers.mxnet.hybridize")
@@ -24,7 +25,6 @@ Tensor = torch.Tensor
 # How near results have to come to those of the program as it is, relative to the largest value.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 Kind = tuple
-Run = Callable[[Sequence[Tensor], Context], list[Tensor]]
 
 
 def _public_precision(backend: str, operation: str) -> str:
@@ -173,7 +173,7 @@ def agree(expected: Sequence[Tensor | None], found: Sequence[Tensor | None]) -> 
 
 
 def _scale(a: Tensor) -> float:
-    """The largest finite absolute value; 0 where there is none."""
+    """Return the largest finite absolute value; 0 where there is none."""
     finite = a.detach()[a.isfinite()]
     return float(finite.abs().max()) if finite.numel() else 0.0
 

@@ -52,9 +52,9 @@ class Adapter(OperatorOp):
         return Adapter.adopt(values.copy(), context)
 
     @staticmethod
-    def in_plain_layout(F, x):
-        """x as it is: any operator reads PyTorch's arrays right, in whatever layout."""
-        return x
+    def in_plain_layout(F, operator, x, *inputs, **attributes):
+        """Call an operator, which reads PyTorch's arrays right in whatever layout."""
+        return operator(x, *inputs, **attributes)
 
     @staticmethod
     def tensors(who: str):

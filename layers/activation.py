@@ -69,12 +69,7 @@ class Elementwise(gluon.HybridBlock):
         return super().__call__(x)
 
     def hybrid_forward(self, F, x):
-        return self._apply(F, self.operator, x)
-
-    @staticmethod
-    def _apply(F, operator, x, **attributes):
-        plain = adapter().in_plain_layout  # around it there may be convolutions
-        return plain(F, operator(plain(F, x), **attributes))
+        return adapter().in_plain_layout(F, self.operator, x)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -190,7 +185,7 @@ class SwishBlock(Elementwise):
         self._attributes = {} if beta == 1 else {"beta": beta}
 
     def hybrid_forward(self, F, x):
-        return self._apply(F, swish, x, **self._attributes)
+        return adapter().in_plain_layout(F, swish, x, **self._attributes)
 
     def __repr__(self) -> str:
         return f"SwishBlock({', '.join(f'{n}={v}' for n, v in self._attributes.items())})"
@@ -229,7 +224,7 @@ class GELUBlock(Elementwise):
 
     def hybrid_forward(self, F, x):
         if self._approximate:
-            return self._apply(F, gelu_tanh, x)
+            return adapter().in_plain_layout(F, gelu_tanh, x)
         return F.LeakyReLU(x, act_type="gelu")
 
     def __repr__(self) -> str:

@@ -295,8 +295,7 @@ class GroupNormBlock(Normalization):
         return new
 
     def hybrid_forward(self, F, x, gamma, beta):
-        plain = adapter().in_plain_layout  # around it there may be convolutions
-        return plain(F, group_norm(plain(F, x), gamma, beta, **self._attributes))
+        return adapter().in_plain_layout(F, group_norm, x, gamma, beta, **self._attributes)
 
     def __repr__(self) -> str:
         groups = self._attributes["num_groups"]

@@ -115,8 +115,12 @@ def _on_arrays(function: Callable) -> Callable:
 
     @wraps(function)
     def call(*args, **attributes):
-        context = next(a._context for a in args if isinstance(a, NDArray))
-        found = function(*[a._tensor if isinstance(a, NDArray) else a for a in args], **attributes)
+        values = []
+        for value in args:
+            if isinstance(value, NDArray):
+                context, value = value._context, value._tensor
+            values.append(value)
+        found = function(*values, **attributes)
         if isinstance(found, torch.Tensor):
             return NDArray(found, context)
         if isinstance(found, dict):

@@ -28,6 +28,5 @@ class softmax_cross_entropy:
 
     def dx(dy, x, number):
         p = torch.softmax(wide(x), -1)
-        hot = p.reshape(-1, x.shape[-1])
-        hot.scatter_add_(1, number.unsqueeze(1), hot.new_full((1, 1), -1).expand(len(number), 1))
+        p.reshape(-1, x.shape[-1]).scatter_(1, number.unsqueeze(1), -1, reduce="add")
         return p.mul_(wide(dy).unsqueeze(-1)).to(x.dtype)

@@ -105,19 +105,23 @@ class OperatorOp(UserOp):
         self, context: Context, attributes: dict[str, Any], tensors: Sequence[torch.Tensor | None]
     ) -> OperatorCall:
         """Return the call for these tensors: that of the formula, or of a kernel that fits."""
-        formula = self._formula(context, attributes)
-        kernel = self._kernel
+        formula, kernel = self._latest, self._kernel
+        if (
+            torch.compiler.is_compiling()
+            or attributes
+            or formula is None
+            or formula.context is not context
+            or formula.training is not this_thread.state.training
+        ):
+            formula = self._formula(context, attributes)
         if kernel is None or not _kernels.are_on():
             return formula
         return formula.by_kernel(kernel) if kernel.fits(*tensors, **formula.attributes) else formula
 
     def _formula(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
-        training, latest = this_thread.state.training, self._latest
+        training = this_thread.state.training
         if torch.compiler.is_compiling():  # inside another operator
             return OperatorCall(self.operator, context, training, attributes).as_traced()
-        if not attributes and latest is not None:
-            if latest.context is context and latest.training is training:
-                return latest
         key = context.device_type, context.device_id, training
         if attributes:
             key += tuple(attributes), *map(_exact, attributes.values())
@@ -176,10 +180,11 @@ class OperatorOp(UserOp):
 
     def as_node(self, inputs: Sequence, attributes: dict[str, Any]) -> tuple[tuple, dict]:
         """Return the inputs and attributes of a call in the form that nodes have."""
-        if self._is_plain:
+        named = zip(self.operator.inputs, inputs)
+        omitted = {f"no_{n}": True for n, a in named if a is None}
+        if not (omitted or self._has_states):  # nearly always
             return tuple(inputs), attributes
         by_name = dict(zip(self.operator.inputs, inputs))
-        omitted = {f"no_{n}": True for n, a in by_name.items() if a is None}
         given = [by_name[n] for n in self.operator.custom_order if by_name[n] is not None]
         return tuple(given), attributes | omitted
 
@@ -262,9 +267,9 @@ class OperatorOp(UserOp):
         return OperatorOp.adopt(values.copy(), context)
 
     @staticmethod
-    def in_plain_layout(F, x):
-        """x as it is: any operator reads PyTorch's arrays right, in whatever layout."""
-        return x
+    def in_plain_layout(F, operator, x, *inputs, **attributes):
+        """Call an operator, which reads PyTorch's arrays right in whatever layout."""
+        return operator(x, *inputs, **attributes)
 
     @staticmethod
     def tensors(who: str):

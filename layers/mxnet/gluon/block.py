@@ -524,7 +524,7 @@ class HybridBlock(Block):
             context = first_context(x, *args)
         if self._active:
             return self._call_graph(context, x, *args)
-        parameters = self._parameters(context, x, *args)
+        parameters = self._parameters(context, x, *args) if self._reg_params else {}
         if context is current_context():
             output = self.hybrid_forward(ndarray, x, *args, **parameters)
         else:
@@ -557,8 +557,11 @@ class HybridBlock(Block):
 
     def _parameters(self, context, *inputs) -> dict[str, Any]:
         """Its parameters on a context; what is still without a shape, the operators will tell."""
+        found = {}
         try:
-            return {key: p.data(context) for key, p in self._reg_params.items()}
+            for key, parameter in self._reg_params.items():
+                found[key] = parameter.data(context)
+            return found
         except DeferredInitializationError:
             pass  # and leave the handler: what is raised below has no such cause
         if type(self).infer_shape is not HybridBlock.infer_shape:

@@ -412,7 +412,7 @@ class Parameter:
         ParameterError
             Not initialized, or `grad_req` is 'null'.
         """
-        return self._listed(self._gradients())
+        return self._gradients()
 
     @property
     def _grad(self) -> list[NDArray] | None:  # MXNet's name, which programs read
@@ -529,16 +529,15 @@ class Parameter:
         copies = [array.copyto(cpu()) for array in arrays]
         return sum(copies[1:], copies[0]) / len(copies) if len(copies) > 1 else copies[0]
 
-    def _gradients(self) -> list[NDArray] | None:
-        """The gradients on all contexts, each that of its array; None without arrays."""
-        if self._data is None:
-            return None
+    def _gradients(self) -> list[NDArray]:
+        """The gradients on all contexts, each that of its array."""
+        arrays = self._listed(self._data)
         if self.grad_req == "null":
             raise ParameterError(
                 f"Parameter {self.name!r}: no gradient, because grad_req='null'\n"
                 "  expected grad_req 'write' or 'add'"
             )
-        return [array.grad for array in self._data]
+        return [array.grad for array in arrays]
 
     def _listed(self, arrays: list[NDArray] | None) -> list[NDArray]:
         if arrays is None:

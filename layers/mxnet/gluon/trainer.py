@@ -345,11 +345,15 @@ class Trainer:
 
         A gradient that is stale on some of the contexts counts as 0 there.
         """
-        trained = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
-        rows = [(i, arrays_of(p), p.list_grad()) for i, p in trained]
-        updated = []
+        rows, updated = [], []
+        for i, parameter in enumerate(self._params):
+            if parameter.grad_req != "null":
+                rows.append((i, arrays_of(parameter), parameter.list_grad()))
         for row in rows:
             i, weights, grads = row
+            if len(weights) == 1 and weights[0]._fresh_grad:  # nearly always
+                updated.append(row)
+                continue
             stale = [k for k, weight in enumerate(weights) if not weight._fresh_grad]
             if stale and not ignore_stale:
                 self._report_stale(self._params[i], weights[stale[0]].context)
@@ -507,7 +511,7 @@ def _updates_on_kvstore(store: KVStoreBase, parameters: list[Parameter]) -> bool
 def _mark_stale(rows: list) -> None:
     for _, weights, _ in rows:
         for weight in weights:
-            weight._fresh_grad = False
+            weight._leaf.fresh = False
 
 
 def _listed(params) -> list[Parameter]:

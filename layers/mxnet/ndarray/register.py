@@ -81,8 +81,11 @@ def eager(operator: registry.Op) -> Callable:
                 attributes[name]  # else a KeyError
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
-        if tensors is None or (of_storage and any(n in attributes for n in of_storage)):
+        if tensors is None:
             return call(operator, args, kwargs)
+        for name in of_storage:
+            if name in attributes:
+                return call(operator, args, kwargs)
         context = args[0]._context
         if supplied:
             _supply(operator, attributes, context)

@@ -203,14 +203,18 @@ class Adapter:
         return mx.nd.from_numpy(values, zero_copy=False).as_in_context(context)
 
     @staticmethod
-    def in_plain_layout(F, x):
-        """x as an operator of one's own can read it, between others that oneDNN computes.
+    def in_plain_layout(F, operator, x, *inputs, **attributes):
+        """Call an operator of one's own on x between others that oneDNN computes.
 
         oneDNN's convolutions of 8, 16, ... channels give arrays in a layout of their own, which
         MXNet 1.9.1 does not always convert for `Custom`: of 30 passes forward and backward with an
         activation between two convolutions 26 were wrong, and none with this around it.
         """
-        return F.slice_axis(x, axis=0, begin=0, end=None)  # a reshape is left out of graphs
+
+        def plain(x):
+            return F.slice_axis(x, axis=0, begin=0, end=None)  # a reshape is left out of graphs
+
+        return plain(operator(plain(x), *inputs, **attributes))
 
     @staticmethod
     def tensors(who: str):

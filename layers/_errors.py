@@ -81,11 +81,15 @@ def note(error: BaseException, text: str) -> BaseException:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A line with the known name that is most like one that is unknown; "" where none is like it.
 
-    A name stands for itself, and its last part: 'sigmoid' for 'layers.sigmoid'.
+    A name stands for itself, its last part, 'sigmoid' for 'layers.sigmoid', and its initials, 'lr'
+    for 'learning_rate'.
     """
+    known = list(known)
     by_name = {part: whole for whole in known for part in (whole.rpartition(".")[2], whole)}
+    initials = {"".join(word[:1] for word in n.split("_")): n for n in reversed(known) if "_" in n}
     near = get_close_matches(name[:100], by_name, 1)
-    return f"\n  did you mean {by_name[near[0]]!r}?" if near else ""
+    meant = by_name[near[0]] if near else initials.get(name)
+    return f"\n  did you mean {meant!r}?" if meant else ""
 
 
 def describe_value(value: Any) -> str:

@@ -25,7 +25,8 @@ examples:
   {command} build/train
   {command} build/a build/b build/c --out comparison.html
 
-The data is read again as config.json names it, relative to the current folder. Where it is no
+The data is read again as config.json names it, relative to the current folder; the screen says
+which file that is, and with --no-data none is opened: for the run of somebody else. Where it is no
 longer there, or is not what the run was trained with, the page says so and goes without
 confusions, mistakes and activations; the screen says what is wrong, and the page has nothing of
 the file.
@@ -40,6 +41,11 @@ def add(parser: Parser) -> None:
     option, default = parser.add_argument, Path("report.html")
     option("runs", type=path, nargs="+", metavar="RUN", help="folder of a run: its --out")
     option("--out", type=path, default=default, metavar="FILE", help=f"({default})")
+    option(
+        "--no-data",
+        action="store_true",
+        help="open no file that config.json names: it may be another's",
+    )
     add_engine(parser)
 
 
@@ -76,7 +82,7 @@ def check_out(out: Path) -> None:
 def work(options: argparse.Namespace) -> None:
     from .reports import page, read_runs  # not before the engine
 
-    runs = read_runs(options.runs)
+    runs = read_runs(options.runs, with_data=not options.no_data)
     write_whole(options.out, iter([page(runs)]))
     for line in (note for run in runs for note in run.notes):
         say(line, sys.stdout)

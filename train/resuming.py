@@ -11,7 +11,17 @@ from typing import Any
 from layers._errors import printable
 
 from . import Refused
-from .checkpoint import Saved, by_name, checkpoints, identity, name_of, position, read
+from .checkpoint import (
+    Checkpoint,
+    Saved,
+    by_name,
+    checkpoints,
+    expect_torn,
+    identity,
+    name_of,
+    position,
+    read,
+)
 from .loop import Callback, Meter, Run
 from .messages import one_line
 from .state import below
@@ -54,7 +64,8 @@ def resume(
     Raises
     ------
     Refused
-        No checkpoint in the folder is whole and of this training.
+        No checkpoint in the folder is whole and of this training; or one that is not would have to
+        be replaced later.
     """
     reasons: dict[str, str] = {}  # by the names of the checkpoints
     for path in checkpoints(Path(folder)):
@@ -69,6 +80,7 @@ def resume(
         for name, reason in reasons.items():
             tell(f"the checkpoint {name} is not used: {reason}; {path.name} is used")
         run.resumed = path
+        expect_room(run, path)
         find_best(run, path, tell)
         return path
     if reasons:
@@ -78,6 +90,31 @@ def resume(
         listed = "; ".join(f"{name}: {reason}" for reason, name in last_with.items())
         raise Refused(f"no checkpoint in {folder} can be used: {listed}")
     return None
+
+
+def expect_room(run: Run, resumed: Path) -> None:
+    """Refuse a training that would come to a checkpoint that it may not replace.
+
+    Raises
+    ------
+    Refused
+        There is one, of another training or with other files in it, in a folder to save to.
+    """
+    folder = resumed.parent.resolve()
+    for callback in run.callbacks:
+        if not (isinstance(callback, Checkpoint) and callback.folder.resolve() == folder):
+            continue
+        for path in reversed(checkpoints(callback.folder)):
+            epoch, step = position(path)
+            is_ahead = position(resumed) < (epoch, step) <= (run.epochs, 0)
+            if is_ahead and (not step or (callback.every and step % callback.every == 0)):
+                try:
+                    expect_torn(path)
+                except OSError as error:
+                    raise Refused(
+                        f"{resumed.name} is the last checkpoint to go on from, and {path} could "
+                        f"not be written then: {error.strerror}"
+                    ) from error
 
 
 def find_best(run: Run, resumed: Path, tell: Callable[[str], None]) -> None:

@@ -42,7 +42,8 @@ def check_operator(
         of NDArrays.
     *inputs : NDArray, numpy.ndarray, tuple of int or None
         In the operator's order, states with them. A tuple is a shape, which is filled with seeded
-        random values between 0.2 and 1, of both signs. Floats are made float64; what holds
+        random values between 0.2 and 1, of both signs; gradients are then compared for larger and
+        smaller values too, and at 0. Floats are made float64; what holds
         integers, such as a label, is not differentiated. None leaves an optional input out.
     loss : callable, optional
         ``loss(y, label)``, by the names of outputs, inputs and attributes: what the gradients are
@@ -122,6 +123,8 @@ def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, options: dict
         return Report(f"{kind} {name}", [Check("runs", "failed", describe_error(error))])
     if loss is not None:
         subject.loss, subject.is_loss = loss, True
+    drawn = [a for x, a in zip(inputs, arrays) if isinstance(x, tuple)]
+    subject.drawn = {n for n, v in subject.values.items() if any(v is a for a in drawn)}
     subject.choose_gradients(wrt)
     return run_checks(Checker(subject, **options))
 

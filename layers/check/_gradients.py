@@ -17,6 +17,10 @@ from ._trial import Trial, arrays_like, drop_pending_errors
 from ._values import PRECISION, Results, Values, compare, format_index, format_number
 
 SAMPLE = 32  # elements of an input that are moved one by one; what is larger is sampled
+KINK = "not differentiable"
+# By the precision: drawn inputs lie between 0.2 and 1, and a gradient may be wrong elsewhere. The
+# steps of float32 are too large for smaller inputs.
+FACTORS = {"float64": (4.0, -4.0, 40.0, 0.01), "float32": (4.0, -4.0)}
 
 
 def gradient(checker: Checker, name: str) -> str:
@@ -34,7 +38,7 @@ def gradient(checker: Checker, name: str) -> str:
     if not found.any() and x.size and (x == np.round(x)).all() and checker.subject.loss is None:
         raise Unchecked("it is 0, and the input holds whole numbers only: a label?")
     try:
-        return check_gradient(checker.trial, known, name)
+        text = check_gradient(checker.trial, known, name)
     except Failure as problem:
         if updated := _updated_states(checker, name):
             raise Failure(
@@ -42,6 +46,66 @@ def gradient(checker: Checker, name: str) -> str:
                 "before the gradient is right: keep that in `saves`, or as an output"
             ) from problem
         raise
+    return text + _elsewhere(checker, name)
+
+
+def _elsewhere(checker: Checker, name: str) -> str:
+    """Compare the gradient where a drawn input is larger, smaller, of the other sign, and 0."""
+    if name not in checker.subject.drawn:
+        return ""
+    trial, x = checker.trial, checker.values[name]
+    for factor in FACTORS[trial.dtype]:
+        known = _results_at(checker, name, factor * x)
+        if known is not None and not _fits_along_a_direction(trial, known, name):
+            _expect_gradient(trial, known, name, f"at {format_number(factor)} times the input")
+    if x.size:
+        first = (0,) * x.ndim
+        at_zero = x.copy()
+        at_zero[first] = 0
+        known = _results_at(checker, name, at_zero)
+        if known is not None and np.isfinite(known.gradients[name]).all():
+            text = _expect_gradient(trial, known, name, "with a 0", [first])
+            _, mark, kink = text.partition(f"; {KINK}")
+            return mark + kink
+    return ""
+
+
+def _results_at(checker: Checker, name: str, x: np.ndarray) -> Results | None:
+    """Return outputs and gradient for another value of an input; None outside its domain."""
+    trial, heads, values = checker.trial, checker.reference.heads, checker.values | {name: x}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            outputs = trial.forward(values)
+            gradients = trial.gradients(values, heads, (name,))
+        except Exception:
+            drop_pending_errors()
+            return None
+    fits = all(y.shape == dy.shape and np.isfinite(y).all() for y, dy in zip(outputs, heads))
+    return Results(values, outputs, heads, gradients) if fits else None
+
+
+def _fits_along_a_direction(trial: Trial, known: Results, name: str) -> bool:
+    """True if the gradient is the numeric one along a random direction; which takes two calls."""
+    eps, atol, rtol = PRECISION[trial.dtype]
+    x = known.values[name]
+    direction = np.random.RandomState(2).standard_normal(x.shape)
+    with surrogates():
+        python = trial.in_python(known.values)
+        slope = _slope(
+            lambda step: python.objective(known.values | {name: x + step}, known.heads),
+            direction,
+            eps,
+        )
+    return not _wrong_along(direction, known.gradients[name], slope, atol, rtol)
+
+
+def _expect_gradient(trial: Trial, known: Results, name: str, where: str, places=None) -> str:
+    """Compare a gradient element by element, and say where it is wrong."""
+    try:
+        return check_gradient(trial, known, name, places)
+    except Failure as problem:
+        raise Failure(f"{where}, {problem}") from problem
 
 
 def _updated_states(checker: Checker, name: str) -> str:
@@ -83,11 +147,17 @@ def _expect_finite_outputs(checker: Checker) -> None:
             )
 
 
-def check_gradient(trial: Trial, known: Results, name: str) -> str:
-    """Compare a gradient with central differences, and describe how near it is."""
+def check_gradient(
+    trial: Trial, known: Results, name: str, places: list[tuple] | None = None
+) -> str:
+    """Compare a gradient with central differences, and describe how near it is.
+
+    `places` are the elements to look at; by default all, or a sample.
+    """
     with surrogates() as used:
         try:
-            text = _compare_with_differences(trial.in_python(known.values), known, name, used)
+            python = trial.in_python(known.values)
+            text = _compare_with_differences(python, known, name, used, places)
         except Failure as problem:
             if used and trial.subject.operator is None:  # what follows it sees other values
                 raise Unchecked(f"it is not that{_of(used)}: check that operator") from problem
@@ -95,7 +165,9 @@ def check_gradient(trial: Trial, known: Results, name: str) -> str:
     return text + _of(used)
 
 
-def _compare_with_differences(trial: Trial, known: Results, name: str, used: set[str]) -> str:
+def _compare_with_differences(
+    trial: Trial, known: Results, name: str, used: set[str], places: list[tuple] | None
+) -> str:
     eps, atol, rtol = PRECISION[trial.dtype]
     x, gradient = known.values[name], known.gradients[name]
     if gradient.shape != x.shape:
@@ -104,33 +176,51 @@ def _compare_with_differences(trial: Trial, known: Results, name: str, used: set
     def objective(step: np.ndarray) -> float:
         return trial.objective(known.values | {name: x + step}, known.heads)
 
-    places = _sampled_indices(x)
-    slopes = np.array([_slope_at(objective, x, at, eps) for at in places])
-    found = np.array([gradient[at] for at in places], dtype="float64")
+    looked_at = _sampled_indices(x) if places is None else places
+    slopes = np.array([_slope_at(objective, x, at, eps) for at in looked_at])
+    found = np.array([gradient[at] for at in looked_at], dtype="float64")
     distance = np.abs(found - slopes)
     near = atol * max(1.0, np.abs(slopes).max(initial=0))
     allowed = near + rtol * np.abs(slopes)
     if trial.dtype == "float32" and not (distance <= near).all():
-        halves = np.array([_slope_at(objective, x, at, eps / 2) for at in places])
+        halves = np.array([_slope_at(objective, x, at, eps / 2) for at in looked_at])
         allowed = np.minimum(allowed, near + _inexactness(slopes, halves))
-    if wrong := int((~(distance <= allowed)).sum()):
+    is_kink = np.zeros(len(looked_at), bool)
+    for i in np.flatnonzero(~(distance <= allowed)):
+        is_kink[i] = _is_between_slopes(objective, x, looked_at[i], eps, found[i], near)
+    if wrong := int((~(distance <= allowed) & ~is_kink).sum()):
+        distance[is_kink] = 0
         worst = int(np.nanargmax(np.where(np.isnan(distance), np.inf, distance - allowed)))
         raise Failure(
-            f"{format_number(found[worst])} at {format_index(places[worst])}, numeric "
+            f"{format_number(found[worst])} at {format_index(looked_at[worst])}, numeric "
             f"{format_number(slopes[worst])}{_of(used)}; "
-            f"{wrong} of {len(places)} elements are wrong{_factor(found, slopes, allowed)}"
+            f"{wrong} of {len(looked_at)} elements are wrong{_factor(found, slopes, allowed)}"
         )
-    text = f"max difference {format_number(distance.max(initial=0))}"
-    if len(places) == x.size:
+    text = f"max difference {format_number(distance[~is_kink].max(initial=0))}"
+    if is_kink.any():
+        first = looked_at[int(np.argmax(is_kink))]
+        text += f"; {KINK} where {name} is {format_number(x[first])}"
+    if places is not None or len(looked_at) == x.size:
         return text
     direction = np.random.RandomState(2).standard_normal(x.shape)
     slope = _slope(objective, direction, eps)
     if wrong := _wrong_along(direction, gradient, slope, atol, rtol):
         raise Failure(
             f"{wrong} along a random direction, numeric {format_number(slope)}{_of(used)}; "
-            f"the {len(places)} elements tried one by one are right"
+            f"the {len(looked_at)} elements tried one by one are right"
         )
-    return f"{text}; {len(places)} of {x.size} elements, and a random direction"
+    return f"{text}; {len(looked_at)} of {x.size} elements, and a random direction"
+
+
+def _is_between_slopes(
+    objective: Callable, x: np.ndarray, at: tuple, eps: float, found: float, near: float
+) -> bool:
+    """True if a function has a kink, and its gradient there is between the slopes beside it."""
+    step = np.zeros_like(x)
+    step[at] = eps * max(1.0, float(abs(x[at])))
+    here = objective(np.zeros_like(x))
+    slopes = [(objective(sign * step) - here) / (sign * step[at]) for sign in (1, -1)]
+    return bool(min(slopes) - near <= found <= max(slopes) + near)
 
 
 def _factor(found: np.ndarray, slopes: np.ndarray, allowed: np.ndarray) -> str:

@@ -63,6 +63,7 @@ class Subject:
 
     title: str
     values: Values  # of the inputs, by name: floats are float64
+    drawn: Collection[str] = ()  # the inputs that have random values
     states: tuple[str, ...] = ()  # the inputs that it updates in place
     outputs: tuple[str, ...] = ()  # those of a layer or function are named at the first call
     attributes: dict[str, Any] = {}  # that it is called with

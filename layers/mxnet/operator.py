@@ -302,7 +302,7 @@ def is_current(name: str, definition: Any) -> bool:
     if now is None or now is definition:
         return now is definition
     place = _place(definition)
-    return place == _place(now) and "<locals>" not in place[1]
+    return place == _place(now) and "<" not in place[1]  # <locals>, <lambda>
 
 
 def _place(definition: Any) -> tuple[str, str]:
@@ -367,7 +367,7 @@ def expect_registered(op_type: str, module: str | None, where: str) -> None:
             raise MXNetError(
                 f"symbol: {where}: operator {quoted(op_type)} is not registered, and "
                 f"{quoted(module)[1:-1]} is imported\n"
-                f"  expected an operator of this name there; registered here: {_nearest(op_type)}"
+                f"  expected {_definition(op_type)}; registered here: {_nearest(op_type)}"
             ) from None
         raise MXNetError(
             f"symbol: {where}: operator {quoted(op_type)} is not registered\n"
@@ -400,9 +400,14 @@ def _registration(op_type: str) -> str:
     module = op_type.rpartition(".")[0]
     if _is_module(module):
         return f"`import {quoted(module)[1:-1]}`, which registers it"
-    if op_type.startswith("Custom_"):
-        return (
-            "the Custom with this name (its attribute `name`), registered: by its first call, or "
-            "by reading its attribute `operator`"
-        )
-    return "the module that registers it to be imported"
+    return _definition(op_type, "the module that registers it to be imported")
+
+
+def _definition(op_type: str, otherwise: str = "an operator of this name there") -> str:
+    """Return what registers an operator whose module is imported: of a Custom its attribute."""
+    if not op_type.startswith("Custom_"):
+        return otherwise
+    return (
+        "the Custom with this name (its attribute `name`), registered by reading its attribute "
+        "`operator`; one made with `name=` is registered there"
+    )

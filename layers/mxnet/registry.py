@@ -8,20 +8,31 @@ import warnings
 from collections.abc import Callable
 from inspect import signature
 
-from .base import ArgumentError, note, quoted
+from .._errors import did_you_mean
+from .base import ArgumentError, quoted
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 
 def built(klass: type, *args, **kwargs):
-    """An object of a class; an argument that it does not know is told with those that it knows."""
+    """Make an object of a class.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is unknown; the known ones are told.
+    """
     try:
         return klass(*args, **kwargs)
     except TypeError as error:
-        unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-        if unknown and unknown[1] in kwargs:
-            note(error, f"  expected one of {', '.join(_arguments(klass))}")
-        raise
+        unknown = re.search(r"__init__\(\) got an unexpected keyword argument '(\w+)'$", str(error))
+        if not (unknown and unknown[1] in kwargs):
+            raise
+        known = _arguments(klass)
+        raise ArgumentError(
+            f"{klass.__name__}: unexpected argument {unknown[1]!r}"
+            f"{did_you_mean(unknown[1], known)}\n  expected one of {', '.join(known)}"
+        ) from error
 
 
 def _arguments(klass: type) -> list[str]:

@@ -592,3 +592,57 @@ def test_a_gradient_by_the_state_of_before():
 
     report = checked(scaled(("old",), updated, lambda dy, old: dy * old), (2, 3), (2, 3))
     assert report["gradient of x"].status == "passed", report
+
+
+def piecewise(wrong):
+    """Make y = max(x, 0) + max(x - 3, 0)² / 2, whose gradient is wrong by 1 where `wrong` says."""
+
+    @operator(name=f"test_finds.piecewise_{id(wrong)}")
+    class piecewise:
+        def forward(x):
+            return nd.relu(x) + nd.square(nd.relu(x - 3)) / 2
+
+        def dx(dy, x):
+            return dy * ((x > 0) + nd.relu(x - 3) + wrong(x))
+
+        def shapes(x):
+            return {"y": x}
+
+    return piecewise
+
+
+@pytest.mark.parametrize(
+    "wrong, text",
+    [
+        (lambda x: x < -1, "at 4 times the input"),
+        (lambda x: x < -10, "at 40 times the input"),
+        (lambda x: x > 2, "at 4 times the input"),
+        (lambda x: nd.abs(x) < 0.05, "at 0.01 times the input"),
+        (lambda x: 2 * (x == 0), r"with a 0, .* at \[0, 0\]"),
+        (lambda x: -(x == 0), r"with a 0, .* at \[0, 0\]"),
+    ],
+)
+def test_a_gradient_that_is_wrong_in_one_place(wrong, text):
+    problem = found(piecewise(wrong), (2, 3), quick=True)["gradient of x"]
+    assert re.match(text, problem), problem
+
+
+@pytest.mark.parametrize("choice", [0, 0.5, 1])
+def test_a_kink_is_not_wrong(choice):
+    op = piecewise(lambda x: choice * (x == 0))
+    for x in ((2, 3), np.array([[0.0, -1], [2, 0]])):
+        line = checked(op, x, quick=True)["gradient of x"]
+        assert line.status == "passed"
+        assert choice == 0.5 or "not differentiable where x is 0" in line.text
+
+
+def test_a_gradient_is_compared_inside_the_domain_only():
+    def arcsine(x):
+        return nd.arcsin(x)
+
+    assert checked(arcsine, (2, 3)).passed
+
+
+def test_arrays_are_left_as_they_are():
+    line = checked(piecewise(lambda x: x < -1), np.full((2, 2), -0.5), quick=True)
+    assert line["gradient of x"].status == "passed"

@@ -56,16 +56,22 @@ def campaign(readers: list[str], count: int, first: int) -> dict[str, Result]:
         share = count * SHARES[name] // sum(SHARES[reader] for reader in readers)
         results[name] = run(name, range(first, first + share))
         print(f"{name}: {dict(results[name].outcomes)}", flush=True)
-        seen = Counter((v.outcome, v.more[:60]) for _, v in results[name].unclean)
-        for seed, verdict in results[name].unclean:
-            kind = verdict.outcome, verdict.more[:60]
-            if seen.pop(kind, None):
-                print(f"  seed {seed}: {verdict.outcome}: {verdict.more}", flush=True)
+        for line in reasons(name, results[name]):
+            print(f"  {line}", flush=True)
     return results
 
 
+def reasons(name: str, result: Result) -> list[str]:
+    """Return a line for each kind of unclean outcome, with the first seed that shows it."""
+    kinds = {(v.outcome, v.more[:60]): (s, v) for s, v in reversed(result.unclean)}
+    return [f"{name} seed {s}: {v.outcome}: {v.more}" for s, v in kinds.values()]
+
+
 def table(results: dict[str, Result]) -> str:
-    """A line for each reader: files, read, refused, unclean, the most memory that a file took."""
+    """Return a line for each reader: files, read, refused, unclean, the most memory of a file.
+
+    Lines with what is unclean follow.
+    """
     columns = ("files", "read", "refused", "unclean", "MiB")
     lines = [f"{'reader':14}" + "".join(f"{column:>9}" for column in columns)]
     for name, result in results.items():
@@ -73,4 +79,5 @@ def table(results: dict[str, Result]) -> str:
         total = sum(result.outcomes.values())
         counts = (total, read, refused, total - read - refused, result.peak >> 20)
         lines.append(f"{name:14}" + "".join(f"{count:9}" for count in counts))
-    return "\n".join(lines)
+    told = [line for name, result in results.items() for line in reasons(name, result)]
+    return "\n".join([*lines, *told])

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import torch
 
-from .judge import SECONDS, Reader, Verdict, judge
+from .judge import PATIENCE, Reader, Verdict, judge
 
-LONGEST = 30 * SECONDS  # for a call into C that hangs, which no signal ends
+LONGEST = PATIENCE + 30  # for a call into C that hangs, which no signal ends
 
 
 def in_place(

@@ -16,6 +16,7 @@ from layers.mxnet import MXNetError
 from train import Refused
 
 SECONDS = 5  # the longest that a file may take of the processor
+PATIENCE = 100 * SECONDS  # by the clock, on a machine that has much else to do
 TIMES = 8  # so often its size, and of what it declares, it may take in memory; and
 FLOOR = 64 << 20  # so many bytes, which Python and PyTorch take for a small file, too
 OURS = (MXNetError, OSError, Refused)
@@ -74,7 +75,7 @@ def judge(name: str, reader: Reader, seed: int, folder: Path) -> Verdict:
     begin = time.process_time()  # not that of other processes on a busy machine
     declared, error, named = 0, None, True
     try:
-        with _limited(20 * SECONDS), _uncollected():
+        with _limited(PATIENCE), _uncollected():
             found = reader.read(folder)
             declared = reader.size(found)
             named = False
@@ -113,7 +114,7 @@ def _wrong(error: BaseException, folder: Path | None) -> Verdict | None:
 
 @contextmanager
 def _limited(seconds: float):
-    """Raises Hang after some seconds; a call into C is waited for."""
+    """Raise Hang after some seconds; a call into C is waited for."""
 
     def hang(*_):
         raise Hang
@@ -138,21 +139,28 @@ def _uncollected():
 
 
 class Memory:
-    """The most memory of the process from now on; 0 where the system does not tell."""
+    """The most memory of the process from now on; 0 where the system does not tell.
+
+    Pages of files are left out as far as there are more of them at the end: where memory is short
+    the system takes those of PyTorch's libraries away, hundreds of MiB, and reads them again.
+    """
 
     def __init__(self):
         self._known = Path("/proc/self/clear_refs").exists()
         if self._known:
             Path("/proc/self/clear_refs").write_text("5")  # the peak is what is taken now
-            self._begin = self._peak()
+            self._begin, self._mapped = self._told()
 
     def taken(self) -> int:
-        """How many bytes more it was at most."""
-        return self._peak() - self._begin if self._known else 0
+        """Return how many bytes more it was at most."""
+        if not self._known:
+            return 0
+        peak, mapped = self._told()
+        return peak - self._begin - max(0, mapped - self._mapped)
 
     @staticmethod
-    def _peak() -> int:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) << 10
-        return 0
+    def _told() -> tuple[int, int]:
+        """Return the most memory that the process has had, and that of mapped files now."""
+        lines = [line.split() for line in Path("/proc/self/status").read_text().splitlines()]
+        told = {line[0]: int(line[1]) << 10 for line in lines if line[-1] == "kB"}
+        return told.get("VmHWM:", 0), told.get("RssFile:", 0)

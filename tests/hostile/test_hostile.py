@@ -13,9 +13,9 @@ pytest.importorskip("safetensors", reason="one of the readers is that of .safete
 pytest.importorskip("PIL", reason="one of the readers is that of images")
 pytest.importorskip("onnx", reason="one of the readers is that of ONNX files")
 
-from hostile.campaign import SHARES, campaign, run, table
+from hostile.campaign import SHARES, Result, campaign, run, table
 from hostile.children import in_child
-from hostile.judge import Reader, judge
+from hostile.judge import Reader, Verdict, judge
 from hostile.names import RUNS, nothing_runs
 from hostile.readers import EARLY, READERS
 from layers.mxnet import MXNetError
@@ -30,7 +30,7 @@ pytestmark = [
 @pytest.mark.parametrize("name", READERS)
 def test_hostile_files(name):
     result = run(name, range(100))
-    assert not result.unclean, "\n".join(f"seed {s}: {v}" for s, v in result.unclean[:9])
+    assert not result.unclean, table({name: result})
     assert result.outcomes["refused"] and result.outcomes["read"]
 
 
@@ -38,7 +38,7 @@ def test_hostile_files(name):
 def test_hostile_names_on_the_ways_that_take_long(monkeypatch):
     monkeypatch.setattr("hostile.names.SOMETIMES", 1)
     result = run("names", range(1000, 1100))
-    assert not result.unclean, "\n".join(f"seed {s}: {v}" for s, v in result.unclean[:9])
+    assert not result.unclean, table({"names": result})
 
 
 def test_a_name_that_runs_is_unclean(tmp_path):
@@ -53,6 +53,27 @@ def test_a_name_that_runs_is_unclean(tmp_path):
 def test_a_hundred_thousand_hostile_files():
     results = campaign(list(READERS), 100_000, 0)
     assert not any(result.unclean for result in results.values()), table(results)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="of Linux")
+def test_pages_of_a_file_are_no_memory_that_is_taken(tmp_path):
+    path = tmp_path / "library"
+    path.write_bytes(bytes(200 << 20))
+    pages = []
+
+    def read(folder):
+        with path.open("rb") as file:
+            pages.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        pages[0][:: mmap.PAGESIZE]
+        raise MXNetError(folder)
+
+    assert judge("x", Reader(lambda rng: {"x": b"x"}, read), 0, tmp_path).outcome == "refused"
+
+
+def test_the_table_has_the_reasons():
+    result = Result()
+    result.add(7, Verdict("slow", "9.9 s"))
+    assert "params seed 7: slow: 9.9 s" in table({"params": result})
 
 
 def test_every_reader_has_a_share():
@@ -95,7 +116,7 @@ UNCLEAN = {
 @pytest.mark.parametrize("outcome, read", UNCLEAN.items(), ids=UNCLEAN)
 def test_what_is_unclean(tmp_path, monkeypatch, outcome, read):
     if outcome == "Hang":
-        monkeypatch.setattr("hostile.judge.SECONDS", 0.1)
+        monkeypatch.setattr("hostile.judge.PATIENCE", 2)
     if outcome == "memory" and not Path("/proc/self/clear_refs").exists():
         pytest.skip("the system does not tell the most memory that was taken")
     assert judge("x", Reader(lambda rng: {"x": b"x"}, read), 0, tmp_path).outcome == outcome

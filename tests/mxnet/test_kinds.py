@@ -35,7 +35,6 @@ def by_size(calls, kind, tensors, context):
 
 @pytest.fixture
 def calls():
-    kinds.warn.cache_clear()
     return kinds.Kinds(program, by_size, "halved", 2, "the graph of a test")
 
 
@@ -56,6 +55,15 @@ def test_a_kind_is_new_and_then_made_or_refused(calls, caplog):
 def test_there_are_so_many_kinds(calls, caplog):
     assert [ran(calls, n) for n in (1, 2, 3, 1)] == ["new", "new", "plain", "made"]
     assert caplog.messages[-1].endswith("it was called with 2 shapes, dtypes and modes before")
+
+
+def test_each_program_of_a_name_is_logged_once(calls, caplog):
+    other = copy.copy(calls)
+    for one in (calls, other):
+        with autograd.train_mode():
+            ran(one, 2)
+        ran(one, 2)  # another kind, for the same reason
+    assert len(caplog.messages) == 2 and len({*caplog.messages}) == 1
 
 
 def test_modes_are_a_part_of_a_kind(calls):

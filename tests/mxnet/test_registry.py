@@ -81,14 +81,41 @@ def test_replacing_warns():
 
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize(
-    "make, known",
+    "make, who, near, known",
     [
-        (lambda: mx.optimizer.create("adam", lr=0.1), "learning_rate, beta1,.* wd"),
-        (lambda: registry.get_create_func(Shape, "shape")("square", lr=1), "size"),
+        (lambda: mx.optimizer.create("adam", lr=0.1), "Adam", "learning_rate", "beta1,.* wd"),
+        (lambda: trainer({"lr": 0.1}), "SGD", "learning_rate", "momentum,.* wd"),
+        (lambda: trainer({"momentun": 0.1}), "SGD", "momentum", "momentum,.* wd"),
+        (lambda: mx.metric.create("topkaccuracy", topk=2), "TopKAccuracy", "top_k", "top_k"),
+        (
+            lambda: registry.get_create_func(Shape, "shape")("square", siz=1),
+            "Square",
+            "size",
+            "size",
+        ),
     ],
 )
-def test_an_unknown_argument_is_told_with_the_known_ones(make, known):
+def test_an_unknown_argument_is_told_with_the_known_ones(make, who, near, known):
     with pytest.raises(TypeError) as caught:
         make()
-    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
-    assert re.search(f"unexpected keyword argument 'lr'\n  expected one of {known}", told)
+    first, meant, expected = str(caught.value).splitlines()
+    assert first.startswith(f"{who}: unexpected argument '")
+    assert meant == f"  did you mean {near!r}?"
+    assert re.match(f"  expected one of .*{known}", expected)
+
+
+def trainer(parameters):
+    dense = mx.gluon.nn.Dense(2, in_units=2)
+    dense.initialize()
+    return mx.gluon.Trainer(dense.collect_params(), "sgd", parameters)
+
+
+@pytest.mark.engine("torch")
+def test_an_error_inside_a_constructor_stays_what_it_is():
+    @register
+    class Inner(Shape):
+        def __init__(self, size):
+            dict.fromkeys([], size=size)
+
+    with pytest.raises(TypeError, match="fromkeys"):
+        create("inner", size=1)

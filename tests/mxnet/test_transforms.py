@@ -237,3 +237,34 @@ def test_numpy_in_a_net_with_parameters():
     assert torch.allclose(function(x), given.grad)
     with pytest.raises(mx.base.MXNetError, match="no second derivative"):
         torch.func.grad(lambda x: function(x).sum())(x)
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        lambda F, x: F.floor(x),
+        lambda F, x: F.zeros_like(x),
+        lambda F, x: F.broadcast_mul(F.argmax(x, axis=0, keepdims=True), F.ones_like(x)),
+        lambda F, x: F.BlockGrad(x) * 0,
+    ],
+)
+def test_a_part_of_a_net_that_is_constant(constant):
+    class Cubed(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return constant(F, x) + x * x * x
+
+    net = Cubed()
+    net.hybridize()
+    net(nd.ones((2,)))
+    module = net.to_torch()
+    x = torch.tensor([1.5, -2.0])
+    torch.testing.assert_close(torch.func.grad(total(module))(x), 3 * x**2)
+    torch.testing.assert_close(torch.func.grad(total(torch.func.grad(total(module))))(x), 6 * x)
+    many = torch.vmap(torch.func.grad(total(module)))(torch.stack([x, 2 * x]))
+    torch.testing.assert_close(many, torch.stack([3 * x**2, 12 * x**2]))
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_all_second_derivatives(name):
+    found = torch.func.jacrev(torch.func.jacrev(module(name)))(X[0])
+    torch.testing.assert_close(found, torch.diag_embed(torch.diag(6 * X[0])))

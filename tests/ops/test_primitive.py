@@ -877,3 +877,52 @@ def test_no_name(name):
         customop("numpy", name=name)
     with pytest.raises(TypeError, match="name is .*\n  expected text, or None"):
         Custom(lambda x: x, lambda x: x, lambda x: x, "pyfunc", name=name)
+
+
+@pytest.mark.parametrize("name", ["test_primitive.at_once", None])
+def test_a_name_is_registered_where_the_operator_is_made(name):
+    made = Custom(square, same, same, "pyfunc", square_bprop, name=name)
+    name = name or made.operator.name
+    x = nd.array([1, 2, 3])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.Custom(x, op_type=name)
+    y.backward()
+    assert y.asnumpy().tolist() == [1, 4, 9] and x.grad.asnumpy().tolist() == [2, 4, 6]
+
+
+@pytest.mark.engine("torch")
+def test_the_file_of_an_unnamed_operator_says_how_it_is_registered(tmp_path):
+    made = Custom(square, same, same, "pyfunc")
+    path = tmp_path / "net.json"
+    graph = made(mx.sym.var("x"))
+    graph.save(str(path))
+    text = path.read_text().replace(made.name, "Custom_square_00000000")
+    path.write_text(text)
+    with pytest.raises(mx.MXNetError, match="is imported\n  expected the Custom .* `operator`"):
+        mx.sym.load(str(path))
+
+
+@pytest.mark.engine("torch")  # MXNet writes it to its log
+@pytest.mark.parametrize(
+    "define",
+    [
+        lambda function, name: Custom(function, same, same, "pyfunc", name=name),
+        lambda function, name: customop("numpy", name=name)(function),
+    ],
+)
+def test_two_operators_of_one_name(define, recwarn):
+    def function(module):
+        def definition(x):
+            return 2 * x
+
+        definition.__module__, definition.__qualname__ = module, "definition"
+        return definition
+
+    name = f"test_primitive.taken_{id(define)}"
+    define(function("one"), name)
+    define(function("one"), name)  # as a cell of a notebook that is run again
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=f"{name}' of one is replaced by two.definition") as told:
+        define(function("two"), name)
+    assert told[0].filename == __file__

@@ -509,6 +509,37 @@ def test_those_of_another_training_are_refused_where_one_is_resumed(tmp_path, ep
     assert all(read(path).weights["0.weight"].shape == (8, 4) for path in checkpoints(other))
 
 
+@pytest.mark.parametrize("what", ["of another training", "with another file"])
+def test_one_that_may_not_be_replaced_is_refused_before_the_training(tmp_path, what):
+    train(Checkpoint(tmp_path), epochs=3)
+    later = tmp_path / "epoch-0003"
+    if what == "of another training":
+        restate(later, {"learner/last/0": ONE})
+        reason = "there is one of another training"
+    else:
+        (later / "state.json").write_text("torn")
+        (later / "notes.txt").write_text("mine")
+        reason = "has 'notes.txt', which is of no checkpoint"
+    begun = Begun()
+    refused = pytest.raises(Refused, match=f"epoch-0002 is the last .* {reason}")
+    with pytest.warns(UserWarning, match="epoch-0003 is not used"), refused:
+        train(begun, Checkpoint(tmp_path), resume=tmp_path)
+    assert not begun.epoch
+    with pytest.warns(UserWarning, match="epoch-0002 is used"):
+        train(Checkpoint(tmp_path / "other"), resume=tmp_path)
+    with pytest.warns(UserWarning, match="epoch-0002 is used"):
+        train(Checkpoint(tmp_path), resume=tmp_path, epochs=2)  # which comes to none
+
+
+class Begun(callbacks.Callback):
+    """Knows the epoch that was begun last."""
+
+    epoch = 0
+
+    def after_step(self, run):
+        self.epoch = run.epoch
+
+
 class Scores(callbacks.Callback):
     """Says how good each epoch is."""
 

@@ -324,6 +324,23 @@ def test_data_that_is_gone_or_has_changed(say, runs, tmp_path):
         assert page.tags.count("svg") == 2
 
 
+def test_the_data_that_a_config_names_is_told_and_may_be_left_closed(
+    runs, tmp_path, say, monkeypatch
+):
+    shutil.copytree(runs / "kind", tmp_path / "run")
+    path = tmp_path / "run" / "config.json"
+    config = json.loads(path.read_text())
+    config["options"]["data"] = str(tmp_path / "private.csv")
+    path.write_text(json.dumps(config))
+    (tmp_path / "private.csv").write_text("a,b\n1,x\n2,y\n")
+    page = tmp_path / "page.html"
+    assert f"reading {tmp_path / 'private.csv'} again" in say(tmp_path / "run", "--out", page)
+    monkeypatch.setattr("train.reports.read.load", None)  # which would open it
+    told = say(tmp_path / "run", "--no-data", "--out", page)
+    assert "its data is left closed" in told and "private" not in told
+    assert "private.csv" not in Page(page.read_text()).texts
+
+
 def test_only_a_report_is_replaced(say, runs, tmp_path):
     out = tmp_path / "r.html"
     for _ in range(2):

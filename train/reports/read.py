@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from layers._errors import showable
 from layers.engine import gluon, mx, nd
 
 from .. import Refused
@@ -18,6 +20,7 @@ from ..data import Data, Reading, load
 from ..data.arrays import refusing_damage
 from ..exporting import Network, read_network
 from ..prediction import TrainedRun, forward, read_run, refusing_networks, softmax
+from ..screen import say
 from ..task import Detection, Task
 from .names import REARRANGING, names_of
 
@@ -104,18 +107,18 @@ def lookup(config: Any, *path: str) -> Any:
     return config
 
 
-def read_runs(folders: list[Path]) -> list[RunReport]:
-    """The runs in some folders.
+def read_runs(folders: list[Path], with_data: bool = True) -> list[RunReport]:
+    """Read the runs in some folders, with the data that they were trained with or without.
 
     Raises
     ------
     Refused
         A folder has no run, or a file in it is damaged.
     """
-    return [read(folder) for folder in folders]
+    return [read(folder, with_data) for folder in folders]
 
 
-def read(folder: Path) -> RunReport:
+def read(folder: Path, with_data: bool) -> RunReport:
     run = read_run(folder)
     with refusing_damage(folder / "config.json"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -124,6 +127,8 @@ def read(folder: Path) -> RunReport:
     statistics = [statistics_of(name, array) for name, array in arrays.items()]
     report = RunReport(folder, config, run, read_history(folder), statistics)
     try:
+        if not with_data:
+            raise Refused("its data is left closed, as --no-data says")
         data = read_data(config, run)
     except Refused as error:
         report.notes.append(
@@ -185,6 +190,8 @@ def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
         size=tuple(size) if isinstance(size, list) else None,
         boxes=run.outputs == "detections",
     )
+    # A config.json may be another's: the screen has what it opens before that is done.
+    say(f"reading {showable(name, 1000)} again, the data in config.json", sys.stdout)
     data = load(name, validation, how)
     known = {
         "classes": (list(data.task.classes), run.classes),

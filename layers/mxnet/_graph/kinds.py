@@ -122,6 +122,7 @@ class Kinds:
         self._way, self._done, self._most, self._helps = way, done, most, helps
         self.runs: dict[Kind, Run] = {}
         self.reasons: dict[Kind, str] = {}  # of those that are refused
+        self._logged: set[str] = set()
 
     def __call__(
         self, tensors: Sequence[Tensor], context: Context, kind: Kind | None = None
@@ -153,10 +154,13 @@ class Kinds:
         self._log(reason)
 
     def _log(self, reason: str) -> None:
-        warn(f"{self.what} is not {self._done}, and runs as it is: {reason}")
+        """Log a reason once, for this program: another one may have the same name."""
+        if reason not in self._logged:
+            self._logged.add(reason)
+            log.warning(f"{self.what} is not {self._done}, and runs as it is: {reason}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"runs": {}, "reasons": {}}
+        return self.__dict__ | {"runs": {}, "reasons": {}, "_logged": set()}
 
 
 def agree(expected: Sequence[Tensor | None], found: Sequence[Tensor | None]) -> bool:
@@ -192,5 +196,5 @@ def _is_near(a: Tensor, b: Tensor, largest: float) -> bool:
 
 @lru_cache(maxsize=1024)
 def warn(text: str) -> None:
-    """Say it once, however many graphs and shapes it holds for."""
+    """Log a text once, however many graphs and shapes it holds for."""
     log.warning(text)

@@ -28,6 +28,7 @@ import torch
 
 from .. import _dtype, _np_shape
 from .._differentiable import Call, apply
+from .._tensor import transforms
 from ..base import ArgumentError, UnsupportedError, quoted
 from . import attributes
 
@@ -579,7 +580,7 @@ class Constant(torch.autograd.Function):
 
 def _constant(operator: Op) -> Callable:
     def run(*args, **kwargs):
-        if not torch.is_grad_enabled():
+        if not _links_constants():
             return operator.function(*args, **kwargs)
         if len(args) != len(operator.inputs):
             args, kwargs = operator.split(args, kwargs)
@@ -590,7 +591,15 @@ def _constant(operator: Op) -> Callable:
 
 def constant(y: Tensor, *tensors: Tensor) -> Tensor:
     """y, computed from the tensors by what is constant almost everywhere."""
-    return Constant.apply(lambda: y, *tensors) if torch.is_grad_enabled() else y
+    return Constant.apply(lambda: y, *tensors) if _links_constants() else y
+
+
+def _links_constants() -> bool:
+    """True if a constant is to be linked with its variables.
+
+    The transforms of torch.func give zeros for what is not, and have tensors of several levels.
+    """
+    return torch.is_grad_enabled() and (torch.compiler.is_compiling() or not transforms())
 
 
 def op(*aliases, **rules) -> Any:

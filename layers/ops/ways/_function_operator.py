@@ -61,7 +61,7 @@ class FunctionOperator(Operator):
             attributes=layout.attributes,
             pure=pure,
         )
-        for part in ("__doc__", "__module__", "__qualname__"):
+        for part in ("__doc__", "__module__", "__name__", "__qualname__"):
             setattr(self, part, getattr(function, part, None) or getattr(self, part))
 
     def learn(self, rules: dict[str, Rule]) -> None:

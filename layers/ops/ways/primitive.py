@@ -69,12 +69,13 @@ class Custom:
         several. ``any`` is any dtype, and one alone is that of all inputs. Smaller inputs of the
         same kind are cast up. By default 'float32' for 'aot', 'any' for the others.
     name : str, optional
-        The name to register it under; by default one with a hash of the arguments.
+        The name to register it under where it is made; by default one with a hash of the arguments,
+        registered when it is used in a graph. Without a fixed number of inputs it is registered at
+        the first call, under the name and this number.
 
     Attributes
     ----------
     name : str
-        The name under which it is registered when it is used in a graph.
 
     Raises
     ------
@@ -128,6 +129,9 @@ class Custom:
         self._declared = Declared(self._who, out_shape, out_dtype, self._code)
         self._operators: dict[tuple, Operator] = {}  # by the dtypes of numbers, None for an array
         self._by_types: dict[tuple, Operator] = {}  # by the types of inputs, where all are arrays
+        least, most = self._count_range
+        if name is not None and least == most:
+            self.operator_of(least)
 
     def _find_count_range(self, registered: Registration | None) -> tuple[int, int | None]:
         """The least and the greatest number of inputs; None where there is no greatest."""
@@ -258,6 +262,10 @@ class Custom:
             opaque=self._code.opaque,
         )
         operator.places, operator.count, operator.__name__ = places, count, self.__name__
+        for part in ("__module__", "__qualname__"):  # of the code, by which definitions are told
+            setattr(
+                operator, part, getattr(self._arguments[0], part, None) or getattr(operator, part)
+            )
         return operator
 
     def _names(self, count: int) -> tuple[str, ...]:

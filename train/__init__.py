@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import reprlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from layers._errors import showable
@@ -35,30 +30,6 @@ class Refused(OneLine, TypeError, ValueError):
 
 class NotFound(Refused, FileNotFoundError):
     """What the training goes on from is not there. The message is one line that says where."""
-
-
-def expect_counts(**values: Any) -> list[int]:
-    """The values of arguments as Python's numbers; refuse those that are no whole ones from 1.
-
-    Raises
-    ------
-    Refused
-        The message has the name and the value of the first one.
-    """
-    for name, value in values.items():
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise Refused(f"{name}: expected a whole number from 1, not {reprlib.repr(value)}")
-    return [int(value) for value in values.values()]
-
-
-@contextmanager
-def as_arguments() -> Iterator[None]:
-    """Inside the `with` statement what is refused has the name of an argument, not of an option."""
-    try:
-        yield
-    except Refused as error:
-        error.args = (re.sub("--(schedule-option )?", "", str(error)),)
-        raise
 
 
 class Diverged(OneLine):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from .options import parse
+from .command_line import parse
 from .program import exit_status, start_engine
 
 __all__ = ["main", "run_training"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ from layers.engine import autograd, gluon, mx, nd
 
 from . import Refused
 from .averaging import Average, fill
+from .config import HYBRIDIZE, Config
 from .data import Data
 from .loop import Meter
 from .metrics import WithMetric, ignored_label
 from .nets import initialize, net_of, try_out
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
-from .options.learning import HYBRIDIZE, check_step
 from .precision import (
     Cast,
     check_precision,
@@ -68,7 +67,7 @@ class Learner:
         The trainer of the net's parameters.
     ctx : list of Context
     mode : str
-        A key of `train.options.learning.HYBRIDIZE`.
+        A key of `train.config.HYBRIDIZE`.
     features : int
         Of a sample: `save` calls a net that has no graph yet with zeros of this size.
     clip : float, optional
@@ -134,17 +133,16 @@ class Learner:
         self.step = layers.compiled_step(self.forward, loss, trainer) if mode == "step" else None
 
     @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
+    def of(cls, data: Data, ctx: list, options: Config, workers: Workers) -> Learner:
         """The learner for these options."""
-        how = options.clip, options.accumulate, options.precision
         with workers.agreeing():
-            check_learner(options.hybridize, ctx, *how)
+            check_learner(options.hybridize, ctx, options.precision)
             net = with_scaling(net_of(options, data), data)
             initialize(net, ctx)
             summary = try_out(net, options, data, ctx[0])
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
         loss, forward = cls.loss_with_metric(data.task), None
-        if getattr(options, "head", None) == "fused":
+        if options.head == "fused":
             from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
 
             head: Any = head_of(net)  # which a net for a fused head has
@@ -449,9 +447,7 @@ def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> g
     return trainer
 
 
-def check_learner(
-    mode: str, ctx: list, clip: float | None, accumulate: int, precision: str
-) -> None:
+def check_learner(mode: str, ctx: list, precision: str) -> None:
     """Refuse what the engine, or a compiled step, cannot do.
 
     Raises
@@ -459,17 +455,13 @@ def check_learner(
     Refused
         The message says what can be done instead.
     """
-    if not isinstance(mode, str) or mode not in HYBRIDIZE:
-        raise Refused(f"--hybridize: expected one of {', '.join(HYBRIDIZE)}, not {mode!r}")
     if mode in ("compiled", "step") and not engine.compiles():
         raise Refused(
-            f"--hybridize {mode}: needs --engine torch; expected --hybridize none or recorded"
+            f"hybridize {mode}: needs the engine torch; expected hybridize none or recorded"
         )
     if mode == "step" and len(ctx) > 1:
-        raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
+        raise Refused(f"hybridize step: compiles for one context; ctx has {len(ctx)}")
     check_precision(precision, ctx)
-    if mode == "step":
-        check_step(clip, accumulate, precision)
 
 
 class ScaledSquare(gluon.HybridBlock):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import expect_counts
 from .averaging import Average
 from .checkpoint import Checkpoint
 from .loop import Callback, Epoch, Run
 from .progress import Logging
 from .results import History
 from .schedules import Schedule
+from .settings import expect, whole
 from .tensorboard import TensorBoard
 from .trouble import Guard
 
@@ -43,7 +43,7 @@ class EarlyStopping(Callback):
     """
 
     def __init__(self, patience: int):
-        expect_counts(patience=patience)
+        expect(whole(1), "patience", patience)
         self.patience = patience
         self.start: int | None = None  # the epochs before it do not count
 

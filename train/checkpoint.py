@@ -26,8 +26,9 @@ import numpy as np
 from layers._atomic import remove_folder, remove_unfinished, replacing
 from layers.engine import nd
 
-from . import Refused, expect_counts
+from . import Refused
 from .loop import Callback, Epoch, Meter, Run
+from .settings import expect, whole
 from .state import NamedArrays
 from .tensors import file_content, read_tensors, tensors_as_bytes
 
@@ -77,9 +78,8 @@ class Checkpoint(Callback):
         overwrite: bool = False,
         restore_best: bool = False,
     ):
-        expect_counts(keep=keep)
-        if every is not None:
-            expect_counts(every=every)
+        expect(whole(1), "keep", keep)
+        expect(whole(1), "every", every)
         self.folder, self.every, self.keep = Path(folder), every, keep
         self.overwrite, self.restore_best = overwrite, restore_best
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,10 @@ import numpy as np
 from layers.engine import gluon, mx, nd
 
 from . import Refused, blocks
+from .config import RECORDED, Config
 from .data import Data
 from .data.images import image_shape
 from .gluoncv_package import gluoncv
-from .options.learning import RECORDED
 from .task import Task
 from .workers import Workers
 
@@ -40,7 +39,7 @@ class Learner(blocks.Learner):
         self.metrics = []
 
     @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
+    def of(cls, data: Data, ctx: list, options: Config, workers: Workers) -> Learner:
         """The learner for these options."""
         metric = MeanAveragePrecision(data.task.classes, data.shape)
         learner: Any = super().of(data, ctx, options, workers)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .options import Parser
-from .options.values import path
+from .command_line import Parser
 from .program import Program, add_engine
 from .screen import say
+from .settings import path
 
 __all__ = ["main"]
 
@@ -44,9 +44,9 @@ exit status:
 def add(parser: Parser) -> None:
     formats = ["onnx", "safetensors", "torch", "mxnet"]
     option = parser.add_argument
-    option("run", type=path, metavar="RUN", help="folder of a run: --out of the training")
+    option("run", type=path.parse, metavar="RUN", help="folder of a run: --out of the training")
     option("--to", choices=formats, required=True, metavar="FORMAT", help=", ".join(formats))
-    option("--out", type=path, metavar="FILE", help="its name (RUN with the format's suffix)")
+    option("--out", type=path.parse, metavar="FILE", help="its name (RUN with the format's suffix)")
     option("--overwrite", action="store_true", help="replace files of that name")
     add_engine(parser)
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import inspect
-import math
 import reprlib
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from layers import LinearCrossEntropyLoss
 from layers.engine import gluon, mx
 
-from . import NotFound, Refused, as_arguments, expect_counts, resuming
+from . import NotFound, Refused, resuming
 from .blocks import Learner, check_learner, trainer_of
 from .checkpoint import Checkpoint, checkpoints
+from .config import check_step, checked
 from .data import ArrayBatches, batches_of
 from .loop import Callback, Epoch, Run, train
 from .metrics import Metric, WithMetric, chosen, is_computed
 from .optimizers import check_arguments, numbers_of
+from .settings import expect, positive
 from .trying import refusing, try_on_samples
 from .workers import TOGETHER, Workers
 
@@ -135,20 +135,18 @@ def fit(
             measure, metrics = chosen(metric)
             expect_blocks(net=net, loss=loss)
             check_outputs(loss, measure, metrics)
-            learning_rate, clip = expect_above_zero(learning_rate=learning_rate, clip=clip)
-            epochs, batch_size, accumulate = expect_counts(
-                epochs=epochs, batch_size=batch_size, accumulate=accumulate
-            )
-            how = {"clip": clip, "accumulate": accumulate, "precision": precision}
+            learning_rate = expect(positive, "learning_rate", learning_rate)
+            epochs, batch_size = checked(epochs=epochs, batch_size=batch_size).values()
+            how = checked(clip=clip, accumulate=accumulate, precision=precision)
+            check_step(**checked(hybridize=hybridize), **how)
             check_callbacks(callbacks)
             check_resume(resume, callbacks)
             check_metrics(metrics, validation, workers)
             contexts = contexts_of(ctx)
-            with as_arguments():
-                check_learner(ctx=contexts, mode=hybridize, **how)
-                check_compiled(hybridize, net=net, loss=loss)
-                settings = check_arguments(optimizer, optimizer_params, learning_rate)
-            batches = batches_of(data, batch_size * accumulate)
+            check_learner(hybridize, contexts, precision)
+            check_compiled(hybridize, net=net, loss=loss)
+            settings = check_arguments(optimizer, optimizer_params, learning_rate)
+            batches = batches_of(data, batch_size * how["accumulate"])
             held_out = (
                 None if validation is None else batches_of(validation, batch_size, "validation")
             )
@@ -157,7 +155,7 @@ def fit(
             with_metric = WithMetric(loss, measure.metric) if is_computed(measure) else loss
             parts = {"data": batches, "validation": held_out}
             try_on_samples(net, (loss, with_metric), contexts, metrics, parts, precision)
-        with as_arguments(), refusing("net"):
+        with refusing("net"):
             trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
         learner = Learner(net, with_metric, trainer, contexts, hybridize, **how, workers=workers)
         run = Run(
@@ -231,21 +229,6 @@ def expect_blocks(**values: Any) -> None:
             raise Refused(f"{name}: expected a Block, not {reprlib.repr(value)}")
 
 
-def expect_above_zero(**values: Any) -> list[float | None]:
-    """The values of arguments as Python's; refuse those that are neither None nor above 0.
-
-    Raises
-    ------
-    Refused
-        The message has the name and the value of the first one.
-    """
-    for name, value in values.items():
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if value is not None and not (is_number and 0 < float(value) < math.inf):
-            raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
-    return [None if value is None else float(value) for value in values.values()]
-
-
 def check_callbacks(callbacks: Any) -> None:
     """Refuse what is no list of callbacks.
 
@@ -307,27 +290,20 @@ def check_compiled(mode: str, **blocks: gluon.Block) -> None:
 
 
 def check_start(seed: Any, kvstore: Any) -> int | None:
-    """The seed as a number of Python's; refuse one, or a kvstore, that cannot be.
+    """Return the seed as a number of Python's; refuse one, or a kvstore, that cannot be.
 
     Raises
     ------
     Refused
-        `seed` is not a whole number from 0 to below 2³¹, nor None in one process; or `kvstore` is
-        not one of the names.
+        The message has the name and the value.
     """
-    is_number = isinstance(seed, Integral) and not isinstance(seed, bool)
-    if seed is not None and not (is_number and 0 <= int(seed) < 2**31):
-        raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
+    seed, kvstore = checked(seed=seed, kvstore=kvstore).values()
     if seed is None and kvstore == TOGETHER:
         raise Refused(
             f"seed: expected a whole number from 0 with kvstore {TOGETHER!r}, by which all "
             "processes draw the same order; not None"
         )
-    if kvstore not in ("device", "local", TOGETHER):
-        raise Refused(
-            f"kvstore: expected 'device', 'local' or {TOGETHER!r}, not {reprlib.repr(kvstore)}"
-        )
-    return None if seed is None else int(seed)
+    return seed
 
 
 def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from layers.ops import dense
 from layers.surgery import replace
 
 from . import Refused
+from .config import Config
 from .gluoncv_package import gluoncv, quiet
 from .messages import one_line
 from .screen import say
@@ -139,7 +139,7 @@ def wanted(name: str) -> int:
     return 331 if re.search("nasnet_[567]", name) else 224
 
 
-def made_by_gluoncv(options: Namespace, image: tuple[int, ...] | None, outputs: int):
+def made_by_gluoncv(options: Config, image: tuple[int, ...] | None, outputs: int):
     """The net of a name, with as many outputs, and its last layer a `Head`.
 
     Returns
@@ -224,7 +224,7 @@ def last_layer(net):
     return [block for block in blocks(net) if block._reg_params][-1]
 
 
-def load(net, path: Path, options: Namespace, last) -> None:
+def load(net, path: Path, options: Config, last) -> None:
     """Give a net the parameters of a file; the layer `last` keeps its own if its size differs.
 
     Raises

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +9,10 @@ from layers import nets
 from layers.engine import gluon, nd
 
 from . import Refused
+from .config import NETS, Config
 from .data import Data
 from .data.images import image_shape
 from .messages import one_line
-from .options import DETECTORS, NETS
 from .own_file import described, load_file
 from .summary import Summary, summarize
 
@@ -23,7 +22,7 @@ __all__ = ["Images", "initialize", "net_of", "try_out"]
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
 
 
-def net_of(options: Namespace, data: Data):
+def net_of(options: Config, data: Data):
     """The network of ``--net``, of features that are scaled already.
 
     Returns
@@ -36,14 +35,14 @@ def net_of(options: Namespace, data: Data):
     Refused
         It cannot be made for this data with these options, or its file cannot be used.
     """
-    name, outputs, known = options.net, data.task.outputs, NETS | DETECTORS
+    name, outputs = options.net, data.task.outputs
     if name.startswith("gluoncv:"):
         from .gluoncv_nets import made_by_gluoncv  # which needs what others do not
 
         return of_images(made_by_gluoncv(options, image_shape(data.shape), outputs), data.shape)
-    if name not in known:
+    if name not in NETS:
         return made_by_user(name, data)
-    settings = {ARGUMENTS.get(option, option): getattr(options, option) for option in known[name]}
+    settings = {ARGUMENTS.get(option, option): options.of_net(option) for option in NETS[name]}
     image = image_shape(data.shape)
     if name != "mlp" and image is None:
         raise Refused(
@@ -164,7 +163,7 @@ def initialize(net, ctx: list) -> None:
             parameter.initialize(ctx=ctx)
 
 
-def try_out(net, options: Namespace, data: Data, ctx) -> Summary:
+def try_out(net, options: Config, data: Data, ctx) -> Summary:
     """Call the network once, in which shapes that are not known yet are found out.
 
     Raises

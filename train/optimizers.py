@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import reprlib
-from argparse import Namespace
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -13,13 +12,12 @@ from typing import Any
 from layers.engine import mx, nd
 
 from . import Refused
+from .config import OPTIMIZERS, Config
 from .messages import one_line
-from .options import OPTIMIZERS
 
 __all__ = [
     "check_arguments",
     "check_parameters",
-    "complete",
     "names",
     "numbers_of",
     "settings_of",
@@ -48,23 +46,20 @@ def names() -> list[str]:
     return sorted(name for name in found if not name.startswith("_"))
 
 
-def complete(options: Namespace) -> None:
-    """Check the optimizer and its settings, and set the learning rate if none is given.
+def settings_of(config: Config) -> dict[str, Any]:
+    """Return the arguments of the optimizer that the program's settings ask for.
 
     Raises
     ------
     Refused
         There is no such optimizer, or it has no such setting, or not with such a value.
     """
-    name = options.optimizer
+    name = config.optimizer
     if name not in names():
         raise Refused(f"--optimizer: expected one of {', '.join(names())}, not {name!r}")
     accepted = parameters_of(mx.optimizer.Optimizer.opt_registry[name])
-    if options.lr is None:
-        default = OPTIMIZERS.get(name, {}).get("learning_rate", accepted["learning_rate"])
-        options.lr = SLOWEST if default is None else default
     own = [parameter for parameter in accepted if parameter not in ELSEWHERE]
-    for parameter, value in getattr(options, "optimizer_option", ()):
+    for parameter, value in config.optimizer_option.items():
         if option := ELSEWHERE.get(parameter):
             raise Refused(f"--optimizer-option {parameter}: it is set by {option}")
         if parameter not in own:
@@ -73,7 +68,12 @@ def complete(options: Namespace) -> None:
                 + (f"some of {', '.join(own)}" if own else "no --optimizer-option")
             )
         check(parameter, value, accepted[parameter])
-    try_step(name, settings_of(options))
+    slowest = accepted["learning_rate"] or SLOWEST
+    settings = {"learning_rate": slowest} | OPTIMIZERS.get(name, {}) | config.optimizer_option
+    settings |= {"learning_rate": config.lr} if config.lr else {}
+    settings |= {"wd": config.weight_decay} if config.weight_decay else {}
+    try_step(name, settings)
+    return settings
 
 
 def try_step(name: str, settings: Mapping[str, Any]) -> None:
@@ -91,7 +91,7 @@ def try_step(name: str, settings: Mapping[str, Any]) -> None:
     except Exception as error:
         given = " ".join(f"{key}={value}" for key, value in settings.items())
         reason = one_line(error) or "it cannot take a step"
-        raise Refused(f"--optimizer {name} with {given}: {reason}") from error
+        raise Refused(f"optimizer {name} with {given}: {reason}") from error
 
 
 def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def check_parameters(optimizer: Any, parameters: Mapping[str, Any]) -> None:
         except Exception as error:
             reason = one_line(error)
             raise Refused(
-                f"--optimizer: {type(optimizer).__name__} cannot update {name}, which is "
+                f"optimizer: {type(optimizer).__name__} cannot update {name}, which is "
                 f"{parameter.shape}" + f" ({reason})" * bool(reason)
             ) from error
 
@@ -189,11 +189,3 @@ def parameters_of(kind: type) -> dict[str, Any]:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
     return found
-
-
-def settings_of(options: Namespace) -> dict[str, Any]:
-    """The arguments of the optimizer."""
-    given = {"learning_rate": options.lr} | dict(getattr(options, "optimizer_option", ()))
-    if getattr(options, "weight_decay", None):
-        given["wd"] = options.weight_decay
-    return OPTIMIZERS.get(options.optimizer, {}) | given

@@ -13,7 +13,6 @@ from layers.engine import gluon, mx, nd
 
 from . import Refused
 from .messages import one_line
-from .options.learning import PRECISIONS
 
 __all__ = ["Cast", "check_precision", "in_float32", "is_rounded", "loss_scaler", "without_rounding"]
 
@@ -62,10 +61,8 @@ def check_precision(precision: str, ctx: list) -> None:
     Refused
         float16 on a CPU, or the engine has no layer in this precision.
     """
-    if precision not in PRECISIONS:
-        raise Refused(f"--precision: expected one of {', '.join(PRECISIONS)}, not {precision!r}")
     if precision == "float16" and any(context.device_type == "cpu" for context in ctx):
-        raise Refused("--precision float16: needs a GPU (--ctx gpu); on a CPU there is bfloat16")
+        raise Refused("precision float16: needs a GPU (--ctx gpu); on a CPU there is bfloat16")
     if precision == "float32":
         return
     try:
@@ -75,7 +72,7 @@ def check_precision(precision: str, ctx: list) -> None:
     except Exception as error:
         reason = one_line(error, 100) or type(error).__name__
         raise Refused(
-            f"--precision {precision}: this engine cannot compute in it on {ctx[0]} ({reason}); "
+            f"precision {precision}: this engine cannot compute in it on {ctx[0]} ({reason}); "
             "--engine torch can"
         ) from error
 

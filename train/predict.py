@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from layers._errors import printable
 
 from . import Refused
-from .options import Parser
-from .options.values import path
+from .command_line import Parser
 from .program import Program, add_engine, write_whole
 from .screen import say
+from .settings import path
 
 __all__ = ["main"]
 
@@ -24,10 +24,10 @@ objects in each image. The network scales the features itself.
 """
 MORE = """\
 examples:
-  {command} build/train digit.png
-  {command} build/iris flowers.csv --probabilities
-  {command} build/houses houses.csv --out prices.csv
-  {command} build/cats photos --format json
+  {command} runs/digits digit.png
+  {command} runs/iris flowers.csv --probabilities
+  {command} runs/houses houses.csv --out prices.csv
+  {command} runs/cats photos --format json
 
 data:
   FILE.csv, FILE.tsv  a line for each sample, after a line with the names of the columns; those that
@@ -55,9 +55,11 @@ exit status:
 
 def add(parser: Parser) -> None:
     option = parser.add_argument
-    option("run", type=path, metavar="RUN", help="folder of a run: --out of the training")
+    option("run", type=path.parse, metavar="RUN", help="folder of a run: --out of the training")
     option("data", metavar="DATA", help="see below")
-    option("--out", type=path, metavar="FILE", help="file of the results (the standard output)")
+    option(
+        "--out", type=path.parse, metavar="FILE", help="file of the results (the standard output)"
+    )
     option("--overwrite", action="store_true", help="replace the file that --out names")
     option("--format", choices=["csv", "json"], default="csv", metavar="KIND", help="csv or json")
     option("--probabilities", action="store_true", help="those of all classes")
@@ -72,7 +74,7 @@ def check(options: argparse.Namespace) -> None:
     Refused
         The file is that of the samples, or exists and is not to be replaced.
     """
-    out, data = options.out, path(options.data)
+    out, data = options.out, path.parse(options.data)
     if out is None or not out.is_file():
         return
     if data.exists() and out.samefile(data):

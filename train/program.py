@@ -14,11 +14,11 @@ from layers import _atomic
 from layers._programs import command
 
 from . import Diverged, Interrupted, Lost, Refused
+from .command_line import Parser, check_utf8
 from .messages import one_line
-from .options import Parser, check_utf8
-from .options.values import path
 from .own_file import load_file
 from .screen import open_closed_streams, say
+from .settings import path
 
 __all__ = ["Program", "add_engine", "exit_status", "start_engine", "write_whole"]
 
@@ -119,8 +119,8 @@ class Program:
         def run() -> int | None:
             options = self.parse(argv)
             start_engine(options.engine, self.libraries)
-            if file := getattr(options, "operators", None):
-                load_file(file, f"--operators {file}")
+            if options.operators:
+                load_file(options.operators, f"--operators {options.operators}")
             return self.work(options)
 
         return exit_status(f"train.{self.name}", run, self.interrupted)
@@ -148,11 +148,10 @@ def add_engine(parser: Parser) -> None:
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
     add(
         "--operators",
-        type=path,
+        type=path.parse,
         metavar="FILE.py",
         help="run this first: a file with operators of the network, as that of --net may be",
     )
-    add("-h", "--help", action="help", help="show this and leave")
 
 
 def write_whole(out: Path, lines: Iterator[str]) -> None:

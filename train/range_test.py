@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,9 @@ from layers.engine import mx
 
 from . import Refused
 from .blocks import Learner
+from .config import Config
 from .data import ArrayBatches, Batches, load
 from .loop import Meter
-from .optimizers import complete
 from .results import holds
 from .run import check_batches, contexts, reading
 from .screen import say
@@ -27,6 +26,7 @@ from .workers import Workers
 
 __all__ = ["Found", "find", "picture", "range_test"]
 
+FILES = ("find_lr.csv", "find_lr.png")
 FAR_ABOVE = 4.0  # times the least smoothed loss: there the test ends
 WIDTH = 0.25  # of the smoothing, in powers of ten of the learning rate
 LEARNED = 0.1  # the share of the first loss by which it must fall for a suggestion
@@ -94,7 +94,7 @@ class Found:
         return max(LEARNED * self.start, CERTAIN * error)
 
 
-def find(options: Namespace) -> float | None:
+def find(options: Config) -> float | None:
     """Run the range test that the options ask for, print a suggestion, and write the files.
 
     Raises
@@ -102,9 +102,14 @@ def find(options: Namespace) -> float | None:
     Refused
         The options ask for something that is missing, or files cannot be written.
     """
-    complete(options)
     if held := holds(options.out):
         raise Refused(f"--out {options.out}: it holds a run: {held}; expected another folder")
+    there = [name for name in FILES if (options.out / name).exists()]
+    if there and not options.overwrite:
+        raise Refused(
+            f"--out {options.out}: it has {there[0]} already; expected --overwrite, or another "
+            "folder"
+        )
     ctx = contexts(options.ctx)
     data = load(options.data, options.validation, reading(options))
     check_batches(len(data.x), options.batch_size, len(ctx))

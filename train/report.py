@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from . import Refused
-from .options import Parser
-from .options.values import path
+from .command_line import Parser
 from .program import Program, add_engine, write_whole
 from .screen import say
+from .settings import path
 
 __all__ = ["main"]
 
@@ -22,8 +22,8 @@ statistics of the layers, and how the runs differ. It needs no network and no ot
 """
 MORE = """\
 examples:
-  {command} build/train
-  {command} build/a build/b build/c --out comparison.html
+  {command} runs/digits
+  {command} runs/a runs/b runs/c --out comparison.html
 
 The data is read again as config.json names it, relative to the current folder; the screen says
 which file that is, and with --no-data none is opened: for the run of somebody else. Where it is no
@@ -39,8 +39,8 @@ exit status:
 
 def add(parser: Parser) -> None:
     option, default = parser.add_argument, Path("report.html")
-    option("runs", type=path, nargs="+", metavar="RUN", help="folder of a run: its --out")
-    option("--out", type=path, default=default, metavar="FILE", help=f"({default})")
+    option("runs", type=path.parse, nargs="+", metavar="RUN", help="folder of a run: its --out")
+    option("--out", type=path.parse, default=default, metavar="FILE", help=f"({default})")
     option(
         "--no-data",
         action="store_true",

@@ -6,7 +6,6 @@ import os
 import platform
 import sys
 import time
-from argparse import Namespace
 from contextlib import ExitStack
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,11 +19,11 @@ from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints
+from .config import DETECT, Config
 from .data import ArrayBatches, Data, Reading, load, steps
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
-from .optimizers import complete, settings_of
-from .options import naming_files
+from .optimizers import settings_of
 from .progress import Logging
 from .results import History
 from .resuming import expect_same_last, resume
@@ -40,7 +39,7 @@ __all__ = ["run"]
 LIBRARIES = ("layers", "torch", "mxnet", "numpy", "scikit-learn", "matplotlib", "tqdm")
 
 
-def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
+def run(options: Config, learner_class: type[Learner]) -> list[Epoch]:
     """Train a learner of this class by the options, show the results, and write the files.
 
     Raises
@@ -53,27 +52,23 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     Interrupted
         A signal ended the training; the results until then are measured and written.
     """
-    workers = Workers(getattr(options, "kvstore", "device"))
+    workers = Workers(options.kvstore)
     with workers.training():
         return train_together(options, learner_class, workers)
 
 
-def train_together(
-    options: Namespace, learner_class: type[Learner], workers: Workers
-) -> list[Epoch]:
+def train_together(options: Config, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
     """Train with the other processes, of which the first writes."""
     with ExitStack() as stack:
         with workers.agreeing():  # which has the others wait until the folder is open, too
-            complete(options)
+            settings_of(options)  # which checks them
             if workers.is_first:
                 names, replace = results.files(learner_class), options.overwrite
                 stack.enter_context(results.opened(options.out, names, replace, options.resume))
         return read_and_train(options, learner_class, workers)
 
 
-def read_and_train(
-    options: Namespace, learner_class: type[Learner], workers: Workers
-) -> list[Epoch]:
+def read_and_train(options: Config, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
     """Read the data, make the net, and train it.
 
     Raises
@@ -85,15 +80,14 @@ def read_and_train(
     Refused
         The options do not fit the data, or the folder of the run cannot be written.
     """
-    with workers.agreeing(), naming_files(options):
+    with workers.agreeing():
         callbacks = learning(options)
         ctx = contexts(workers.contexts(options.ctx))
         data = load(options.data, options.validation, reading(options))
         check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
 
     mx.random.seed(options.seed)
-    with naming_files(options):
-        learner = learner_class.of(data, ctx, options, workers)
+    learner = learner_class.of(data, ctx, options, workers)
     config = describe(options, data, learner)
     for line in (*data.notes, headline(options, config), *learner.summary()):
         say(line, sys.stdout)
@@ -113,7 +107,7 @@ def read_and_train(
     return run.history
 
 
-def judge(run: Run, guessing: float, options: Namespace) -> None:
+def judge(run: Run, guessing: float, options: Config) -> None:
     """Say where the loss has ended, if that is far above that of guessing.
 
     Raises
@@ -139,7 +133,7 @@ def judge(run: Run, guessing: float, options: Namespace) -> None:
 def train_learner(
     learner: Learner,
     data: Data,
-    options: Namespace,
+    options: Config,
     config: dict[str, Any],
     callbacks: list[Callback],
     workers: Workers,
@@ -148,7 +142,7 @@ def train_learner(
     folder = options.out / results.CHECKPOINTS
     run = Run(
         learner,
-        ArrayBatches(data.x, data.y, options.batch_size * accumulated(options)),
+        ArrayBatches(data.x, data.y, options.batch_size * options.accumulate),
         ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size),
         options.epochs,
         data.task,
@@ -170,7 +164,7 @@ def train_learner(
     return run
 
 
-def begin(run: Run, folder: Path, options: Namespace, config: dict[str, Any]) -> None:
+def begin(run: Run, folder: Path, options: Config, config: dict[str, Any]) -> None:
     """Go on from the last checkpoint, or from nothing."""
     if options.resume and (path := resume(run, folder, tell=lambda line: say(line, sys.stderr))):
         steps_too = f" and {run.step} steps of the next" if run.step else ""
@@ -182,7 +176,7 @@ def begin(run: Run, folder: Path, options: Namespace, config: dict[str, Any]) ->
 
 
 def show_and_write(
-    run: Run, data: Data, options: Namespace, config: dict[str, Any], seconds: float
+    run: Run, data: Data, options: Config, config: dict[str, Any], seconds: float
 ) -> None:
     """Write the files, and show the results."""
     epochs, best = run.history, run.best()
@@ -223,16 +217,15 @@ def check_batches(samples: int, batch_size: int, parts: int) -> None:
         raise Refused(f"--batch-size {batch_size}: not a sample for each of {parts} contexts")
 
 
-def reading(options: Namespace) -> Reading:
+def reading(options: Config) -> Reading:
     """How the options say that the data is read."""
-    if not hasattr(options, "task"):  # train.detect has none
-        return Reading(boxes=True)
     return Reading(
         options.task == "regression",
         options.target,
         options.features,
         options.ignore,
         options.image_size,
+        boxes=options.program == DETECT,
     )
 
 
@@ -250,11 +243,7 @@ def r2(last: Epoch, data: Data) -> dict[str, float]:
     return {"held_out_r2": 1 - last.held_out_loss * data.task.std**2 / float(variance)}
 
 
-def accumulated(options: Namespace) -> int:
-    return getattr(options, "accumulate", 1)
-
-
-def learning(options: Namespace) -> list[Callback]:
+def learning(options: Config) -> list[Callback]:
     """The callbacks that the options of learning ask for."""
     found: list[Callback] = []
     if options.tensorboard is not None:
@@ -263,27 +252,25 @@ def learning(options: Namespace) -> list[Callback]:
         found.append(TensorBoard(options.tensorboard))
     if options.patience is not None:
         found.append(EarlyStopping(options.patience))
-    if getattr(options, "average", None) is not None:
+    if options.average is not None:
         found.append(Average(options.average))
-    if hasattr(options, "schedule"):  # train.module has none
-        settings = dict(options.schedule_option)
-        check(options.schedule, settings, options.warmup, options.epochs)
-        if options.schedule != "constant" or options.warmup:
-            found.append(Schedule(options.schedule, options.warmup, **settings))
+    check(options.schedule, options.schedule_option, options.warmup, options.epochs)
+    if options.schedule != "constant" or options.warmup:
+        found.append(Schedule(options.schedule, options.warmup, **options.schedule_option))
     return found
 
 
-def advice(options: Namespace) -> str:
-    return f"try a --lr below {options.lr:g}"
+def advice(options: Config) -> str:
+    return f"try a --lr below {settings_of(options)['learning_rate']:g}"
 
 
-def good(options: Namespace) -> str:
+def good(options: Config) -> str:
     """The last checkpoint, which is from before the trouble."""
     found = checkpoints(options.out / results.CHECKPOINTS)
     return f"; {found[0]} is from before" if found else ""
 
 
-def interruption(run: Run, data: Data, options: Namespace) -> str:
+def interruption(run: Run, data: Data, options: Config) -> str:
     """A message that says when the training was interrupted."""
     last, best = run.history[-1], run.best()
     if last.epoch == options.epochs and last.samples == len(data.x):
@@ -313,18 +300,11 @@ def contexts(names: list[tuple[str, int]]) -> list:
     return [mx.Context(kind, number) for kind, number in names]
 
 
-def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]:
+def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
-    ctx = ",".join(f"{kind}:{number}" for kind, number in options.ctx)
     task, single = data.task, data.mean.size == 1
     return {
-        "options": {
-            name: value
-            for name, value in vars(options).items()
-            if name not in ("config", "resume", "overwrite")
-        }
-        | {"out": str(options.out), "ctx": ctx, "engine": engine.name()}
-        | {"tensorboard": options.tensorboard and str(options.tensorboard)},
+        "options": options.as_json() | {"engine": engine.name()},
         "engine": engine.describe(),
         "data": {
             "samples": len(data.x),
@@ -356,12 +336,12 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
     }
 
 
-def network(options: Namespace, data: Data) -> dict[str, Any]:
+def network(options: Config, data: Data) -> dict[str, Any]:
     """The net by its name, and the sizes of a perceptron's layers."""
-    name = getattr(options, "net", "mlp")
-    if name != "mlp":
-        return {"net": name}
-    return {"net": name, "units": [data.features, *(options.hidden or ()), data.task.outputs]}
+    if options.net != "mlp":
+        return {"net": options.net}
+    units = [data.features, *options.of_net("hidden"), data.task.outputs]
+    return {"net": options.net, "units": units}
 
 
 def installed(library: str) -> str | None:
@@ -371,7 +351,7 @@ def installed(library: str) -> str | None:
         return None
 
 
-def headline(options: Namespace, config: dict[str, Any]) -> str:
+def headline(options: Config, config: dict[str, Any]) -> str:
     data, network = config["data"], config["network"]
     classes, target = data["classes"], data["target"]["name"]
     what = f"{len(classes)} classes" if classes else "a number"
@@ -381,6 +361,6 @@ def headline(options: Namespace, config: dict[str, Any]) -> str:
         f"{data['samples']:,} samples to learn from, "
         f"{data['held_out']:,} held out\n"
         f"{title}: {network['parameters']:,} parameters, "
-        f"{options.optimizer} with learning rate {options.lr:g}, "
+        f"{options.optimizer} with learning rate {config['optimizer']['learning_rate']:g}, "
         f"{config['engine']['name']} on {config['options']['ctx']}\n"
     )

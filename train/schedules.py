@@ -12,9 +12,9 @@ import numpy as np
 
 from layers.engine import mx
 
-from . import Refused, as_arguments
+from . import Refused
+from .config import SCHEDULES
 from .loop import Callback, Run
-from .options import SCHEDULES
 
 __all__ = ["Schedule", "check", "schedule"]
 
@@ -50,8 +50,7 @@ class Schedule(Callback):
     """
 
     def __init__(self, name: str = "cosine", warmup: float = 0.0, **settings: float):
-        with as_arguments():
-            check(name, settings, warmup)
+        check(name, settings, warmup)
         self.name, self.warmup, self.settings = name, warmup, settings
         self.optimizer: Any = None  # while it has the schedule
         self.earlier: Any = None  # the scheduler that it had before
@@ -63,8 +62,7 @@ class Schedule(Callback):
             raise Refused("Schedule: how many batches an epoch has is not known; expected a len()")
         if (count := sum(isinstance(each, Schedule) for each in run.callbacks)) > 1:
             raise Refused(f"callbacks: there are {count} Schedules; expected one")
-        with as_arguments():
-            check(self.name, self.settings, self.warmup, run.epochs)
+        check(self.name, self.settings, self.warmup, run.epochs)
         learner: Any = run.learner  # one of Gluon
         optimizer = self.optimizer = learner.trainer.optimizer
         self.earlier = optimizer.lr_scheduler
@@ -132,7 +130,7 @@ def schedule(
     Parameters
     ----------
     name : str
-        'constant', 'step', 'cosine' or 'poly': see `train.options.SCHEDULES` for their settings.
+        'constant', 'step', 'cosine' or 'poly': see `train.config.SCHEDULES` for their settings.
     rate : float
         The learning rate after the warm-up.
     epochs, steps : int
@@ -179,14 +177,14 @@ def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = ma
     if unknown := [setting for setting in settings if setting not in SCHEDULES[name]]:
         has = ", ".join(SCHEDULES[name])
         raise Refused(
-            f"--schedule-option {unknown[0]}: {name} has no such option; expected "
+            f"{unknown[0]}: {name} has no such option; expected "
             + (f"some of {has}" if has else f"no options with {name}")
         )
     if not (isinstance(warmup, Real) and 0 <= warmup < epochs):
         most = f"0 to below the {epochs} epochs" if epochs < math.inf else "a number from 0"
-        raise Refused(f"--warmup: expected {most}, not {warmup!r}")
+        raise Refused(f"warmup: expected {most}, not {warmup!r}")
     for setting, value in settings.items():
         right, expected = SETTINGS[setting]
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and right(value)):
-            raise Refused(f"--schedule-option {setting}: expected {expected}, not {value!r}")
+            raise Refused(f"{setting}: expected {expected}, not {value!r}")

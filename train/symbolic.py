@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from layers.engine import mx
 
 from . import Refused
+from .config import Config
 from .data import Data, steps
 from .loop import Meter
 from .notes import add_notes, notes_of
@@ -165,7 +165,7 @@ class Learner:
         self.module, self.rule, self.task, self.ctx = module, optimizer, task, ctx
 
     @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
+    def of(cls, data: Data, ctx: list, options: Config, workers: Workers) -> Learner:
         """The learner for these options.
 
         Raises
@@ -176,7 +176,7 @@ class Learner:
         held_out, size = len(data.held_out_x), options.batch_size
         if held_out // steps(held_out, size) < len(ctx):
             raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")
-        net, constants = mlp(options.hidden, data), {"mean": data.mean, "std": data.std}
+        net, constants = mlp(options.of_net("hidden"), data), {"mean": data.mean, "std": data.std}
         module = mx.mod.Module(net, context=ctx, fixed_param_names=[*constants])
         n = min(size, len(data.x))
         module.bind([("data", (n, data.features))], [("softmax_label", (n,))])

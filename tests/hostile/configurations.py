@@ -8,7 +8,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from train.options import parse
+from train.command_line import parse
 
 from .values import changed_bytes, changed_text, changed_tree
 

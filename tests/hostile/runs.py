@@ -17,7 +17,7 @@ import numpy as np
 
 from train import Diverged, Refused, checkpoint
 from train.blocks import Learner
-from train.options import parse
+from train.command_line import parse
 from train.prediction import predictions, write_csv, write_json
 from train.reports import page, read_runs
 from train.run import run

@@ -760,10 +760,12 @@ def test_another_run_is_not_overwritten(tmp_path, capsys):
 
 
 @pytest.mark.slow_on("mxnet")
-def test_the_default_folder_is_replaced(tmp_path, monkeypatch):
+def test_a_run_without_out_has_a_folder_of_its_own(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(ARGV) == main(ARGV) == 0
-    assert (tmp_path / "build/train/model.safetensors").exists()
+    assert len({*tmp_path.glob("runs/*-digits*/model.safetensors")}) == 2
+    assert main([*ARGV, "--resume"]) == 2
+    assert "--resume: expected --out too, the folder of the run" in capsys.readouterr().err
 
 
 def test_two_at_once(tmp_path, capsys, monkeypatch):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from train import Refused
-from train.find_lr import main, parse
+from train.command_line import parse
+from train.find_lr import main
 from train.range_test import Found, smoothed
 
 pytestmark = pytest.mark.slow_on("mxnet")
@@ -73,7 +74,7 @@ def test_a_loss_that_does_not_fall(tmp_path, capsys, engine):
 )
 def test_what_it_refuses(argv, expected):
     with pytest.raises(Refused, match=expected):
-        parse(argv.split())
+        parse(argv.split(), "train.find_lr")
 
 
 def curve(losses):
@@ -124,7 +125,7 @@ def test_a_table_of_noisy_columns(tmp_path, capsys, engine):
 
 def test_help(capsys):
     with pytest.raises(SystemExit):
-        parse(["--help"])
+        parse(["--help"], "train.find_lr")
     text = capsys.readouterr().out
     assert "python -m train.find_lr --optimizer sgd" in text and "exit status:" in text
     for option in ("--from", "--to", "--steps", "--net", "--data", "--clip", "--ctx", "--out"):

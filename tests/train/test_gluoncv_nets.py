@@ -17,11 +17,11 @@ from layers.engine import autograd, gluon, mx, nd
 from train import Refused, gluoncv_package, predict, report
 from train import export as export_program
 from train.__main__ import main
+from train.command_line import parse
 from train.data.images import CIFAR_FILES
 from train.gluoncv_nets import Features, FusedLossAndAccuracy, Head, check_name, head_of, of_the_net
 from train.gluoncv_package import gluoncv, quiet
 from train.metrics import WithMetric
-from train.options import parse
 
 pytestmark = pytest.mark.slow_on("mxnet")
 

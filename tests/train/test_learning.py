@@ -12,11 +12,11 @@ from train.__main__ import main
 from train.averaging import Average
 from train.blocks import Learner
 from train.checkpoint import Checkpoint
+from train.command_line import parse
 from train.data import Data
 from train.loop import Callback, Meter
 from train.notes import DATA
-from train.optimizers import check_arguments, complete, names, settings_of
-from train.options import parse
+from train.optimizers import check_arguments, names, settings_of
 from train.scaling import with_scaling
 from train.schedules import Schedule, schedule
 from train.task import Task
@@ -407,8 +407,6 @@ OPTIMIZERS = (
 def test_every_optimizer_takes_a_step(name):
     assert name in names()
     options = parse(["--optimizer", name, "--weight-decay", "0.01"])
-    complete(options)
-    assert options.lr > 0
     subject = learner()
     trainer = gluon.Trainer(
         subject.net.collect_params(), name, settings_of(options), update_on_kvstore=False
@@ -439,34 +437,30 @@ def test_every_optimizer_takes_a_step(name):
 )
 def test_what_an_optimizer_does_not_have(argv, expected):
     with pytest.raises(Refused, match=expected):
-        complete(parse(argv.split()))
+        settings_of(parse(argv.split()))
 
 
 @pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])
 def test_a_parameter_that_an_optimizer_cannot_update(main, tmp_path, capsys):
     assert main(["--optimizer", "groupadagrad", "--out", str(tmp_path / "out")]) == 2
     line = capsys.readouterr().err
-    assert "--optimizer: GroupAdaGrad cannot update " in line and "bias, which is (256,)" in line
+    assert "optimizer: GroupAdaGrad cannot update " in line and "bias, which is (256,)" in line
 
 
 def test_options_reach_the_optimizer():
     argv = "--optimizer nag --optimizer-option momentum=0.7 --weight-decay 0.1 --lr 0.2"
     options = parse(argv.split())
-    complete(options)
     assert settings_of(options) == {"learning_rate": 0.2, "momentum": 0.7, "wd": 0.1}
     options = parse(["--optimizer-option", "beta1=0.5"])
-    complete(options)
     assert settings_of(options) == {"learning_rate": 0.005, "beta1": 0.5}
 
 
 @pytest.mark.parametrize("name", names())
 def test_fit_learns_with_the_settings_of_the_program(name):
-    options = parse(["--optimizer", name])
-    complete(options)
-    rate = {} if name in ("adam", "sgd") else {"learning_rate": options.lr}  # the optimizer's own
-    assert {**rate, **check_arguments(name, None, None)} == settings_of(options)
+    expected = settings_of(parse(["--optimizer", name]))
+    rate = {"learning_rate": expected["learning_rate"]}  # the optimizer's own, but for two
+    assert rate | check_arguments(name, None, None) == expected
     options = parse(["--optimizer", name, "--lr", "0.2"])
-    complete(options)
     assert check_arguments(name, None, 0.2) == settings_of(options)
     assert check_arguments("SGD", {"momentum": 0}, None)["momentum"] == 0
 

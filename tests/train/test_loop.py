@@ -9,10 +9,10 @@ from layers import SoftmaxLoss, nets
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
 from train.blocks import Learner, ScaledSquare
+from train.config import HYBRIDIZE
 from train.data import ArrayBatches, Data, batches
 from train.loop import Callback, Meter, Run, train
 from train.metrics import WithMetric
-from train.options.learning import HYBRIDIZE
 from train.scaling import with_scaling
 from train.task import Task
 

@@ -1,29 +1,34 @@
 """The command line."""
 
+import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from train import Refused
-from train.options import parse
+from train.command_line import parse
+from train.config import settings_of
+
+FIND_LR_ONLY = {"lowest": 1e-6, "highest": 10.0, "steps": 150}
 
 
 def test_nothing_given():
     options = parse([])
     assert options.data == "digits"
-    assert options.ctx == [("cpu", 0)]
+    assert options.ctx == (("cpu", 0),)
     assert options.lr is None  # which the optimizer decides
-    assert (options.net, options.hidden, options.activation) == ("mlp", [256, 128], "sigmoid")
+    assert (options.net, options.hidden, options.of_net("hidden")) == ("mlp", None, [256, 128])
     assert options.engine is None
-    assert options.out == Path("build/train") and options.overwrite
-    assert not parse(["--out", "build/train"]).overwrite
+    assert re.fullmatch(r"runs/\d{4}-\d\d-\d\d-\d{6}-digits", str(options.out))
+    assert not options.overwrite
     assert options.hybridize == "none"
 
 
 def test_the_symbolic_program_has_the_same_options():
-    options = vars(parse([], "train.module")) | {"out": Path("build/train")}
-    assert options.items() <= vars(parse([])).items()
+    line = ["--out", "runs/a"]
+    assert parse(line, "train.module") == replace(parse(line), program="train.module")
     for option in ("--hybridize recorded", "--net vit", "--clip 1", "--average 0.9"):
         with pytest.raises(Refused, match=option.split()[0]):
             parse(option.split(), "train.module")
@@ -52,7 +57,8 @@ def test_everything_given(monkeypatch):
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
         "--kvstore dist_sync --tensorboard ~/tb"
     )
-    assert vars(parse(shlex.split(line))) == {
+    assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | {
+        "program": "train",
         "data": "mnist:/data",
         "validation": "mnist:/more",
         "task": "regression",
@@ -60,7 +66,7 @@ def test_everything_given(monkeypatch):
         "features": ("a", "b, c"),
         "ignore": ("id",),
         "image_size": (32, 48),
-        "ctx": [("gpu", 0), ("cpu", 1)],
+        "ctx": (("gpu", 0), ("cpu", 1)),
         "hidden": [7, 5, 3],
         "epochs": 2,
         "batch_size": 9,
@@ -76,11 +82,11 @@ def test_everything_given(monkeypatch):
         "pretrained": None,
         "head": None,
         "optimizer": "sgd",
-        "optimizer_option": [("momentum", 0.8), ("lazy_update", False)],
+        "optimizer_option": {"momentum": 0.8, "lazy_update": False},
         "lr": 1e-3,
         "weight_decay": 1e-4,
         "schedule": "step",
-        "schedule_option": [("every", 2)],
+        "schedule_option": {"every": 2},
         "warmup": 0.5,
         "clip": 1.0,
         "accumulate": 4,
@@ -169,9 +175,9 @@ def test_what_an_option_may_not_be(option, value, expected):
             "--net my.py:build --norm rms",
             "--norm: the net my.py:build .* expected no --norm: its file",
         ),
-        ("--hybridize step --clip 1", "--clip: not with --hybridize step, .* expected no --clip"),
-        ("--hybridize step --accumulate 2", "--accumulate: not with --hybridize step"),
-        ("--hybridize step --precision float16", "--precision float16: not with --hybridize step"),
+        ("--hybridize step --clip 1", "clip: not with hybridize step, .* expected no clip"),
+        ("--hybridize step --accumulate 2", "accumulate: not with hybridize step"),
+        ("--hybridize step --precision float16", "precision float16: not with hybridize step"),
     ],
 )
 def test_options_that_do_not_go_together(argv, expected):
@@ -184,12 +190,12 @@ def test_options_that_do_not_go_together(argv, expected):
     [("a=1", 1), ("a=1e-3", 1e-3), ("a=True", True), ("a=none", None), ("a= linear", "linear")],
 )
 def test_values_of_settings(text, value):
-    assert parse(["--optimizer-option", text]).optimizer_option == [("a", value)]
+    assert parse(["--optimizer-option", text]).optimizer_option == {"a": value}
 
 
 def test_of_a_setting_that_is_given_again_the_last_value_is_taken():
     argv = ["--optimizer-option=a=1", "--optimizer-option=b=2", "--optimizer-option=a=3"]
-    assert parse(argv).optimizer_option == [("a", 3), ("b", 2)]
+    assert parse(argv).optimizer_option == {"a": 3, "b": 2}
 
 
 @pytest.mark.parametrize("option", ["--out", "--data"])
@@ -211,8 +217,7 @@ def test_help_names_every_option_and_status(capsys, program):
     assert left.value.code == 0
     text = capsys.readouterr().out
     assert f"python -m {program} --" in text
-    assert f"\nbuild/{program} is replaced; another folder" in text
-    for option in vars(parse([], program)):
-        assert f"--{option.replace('_', '-')}" in text
+    for setting in settings_of(program):
+        assert f"--{setting.name.replace('_', '-')}" in text
     assert "examples:" in text and "exit status:" in text
     assert max(map(len, text.splitlines())) <= 100

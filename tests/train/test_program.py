@@ -242,15 +242,15 @@ def test_recorded(run, tmp_path):
 def test_mxnet_compiles_nothing(run, tmp_path, mode):
     status, said, errors = run("--hybridize", mode)
     assert (status, said) == (2, "") and not list(tmp_path.iterdir())
-    expected = "expected --hybridize none or recorded"
-    assert errors == f"train: --hybridize {mode}: needs --engine torch; {expected}\n"
+    expected = "expected hybridize none or recorded"
+    assert errors == f"train: hybridize {mode}: needs the engine torch; {expected}\n"
 
 
 @pytest.mark.engine("torch")
 def test_a_step_is_compiled_for_one_context(run, tmp_path):
     status, said, errors = run("--hybridize", "step", "--ctx", "cpu:0,cpu:1")
     assert (status, said) == (2, "") and not list(tmp_path.iterdir())
-    assert errors == "train: --hybridize step: compiles for one context; --ctx has 2\n"
+    assert errors == "train: hybridize step: compiles for one context; ctx has 2\n"
 
 
 def test_what_it_says(run, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..options.values import joined
+from ..settings import joined
 
 __all__ = ["Reading", "Samples", "describe_not_finite", "listed", "rows_not_finite", "shown"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import Refused
-from ..options.values import joined
+from ..settings import joined
 from .arrays import refusing_damage
 from .samples import Reading, Samples, listed, shown
 

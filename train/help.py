@@ -1,4 +1,4 @@
-"""What ``--help`` says before and after the options."""
+"""The texts that ``--help`` shows before and after the options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLES_AND_DATA = """\
 examples:
   {command}                              the digits of scikit-learn, in seconds
   {command} --data mnist:~/mnist         60,000 digits, from the published files
-  {command} --data iris.csv --target species --out build/iris
+  {command} --data iris.csv --target species --out runs/iris
   {command} --data houses.csv --task regression --target price --ignore id
   {command} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
   {command} --ctx gpu:0,gpu:1            half of each batch on each GPU
@@ -53,7 +53,7 @@ SCENES = """\
 examples:
   {command}                        scenes of digits and shapes
   {command} --data scenes:4000 --epochs 40 --units 32 --schedule cosine
-  {command} --data cells.npz --out build/cells
+  {command} --data cells.npz --out runs/cells
 
 data:
   scenes[:N]   N scenes (2,000) of 64 x 64 pixels with 1 to 4 objects of 13 classes, and a quarter
@@ -81,9 +81,9 @@ MORE = """\
   checkpoints/        the last two and the best: epoch-0007, or epoch-0007-step-000100
 
 config.json is there from the beginning, history.csv and checkpoints after each epoch; the others
-appear all together at the end, and are of the best epoch. Without --out the earlier run in
-build/{program} is replaced; another folder that holds a run, or files of these names that are
-of no run, is refused, unless --overwrite is given.
+appear all together at the end, and are of the best epoch. Without --out a run gets a new folder,
+runs/DATE-DATA. A folder that holds a run, or files of these names that are of no run, is refused,
+unless --overwrite is given.
 
 Ctrl-C ends the training after the step, as SIGTERM and SIGHUP do: what was learned until then is
 measured, saved as a checkpoint, and the files are written: those of the best whole epoch, where
@@ -165,16 +165,42 @@ FILES = {
   model-0000.params   the parameters, for Module.load""",
 }
 
+FIND_LR_DESCRIPTION = """\
+Find a learning rate for a training: `python -m train` with the same options. From a new network it
+takes steps with a rate that rises from --from to --to, each by the same factor, until the loss has
+grown far above its least. The rate to try is the one at which the smoothed loss falls most steeply,
+between a hundredth and a tenth of the rate at which it is least.
+"""
+FIND_LR_MORE = """\
+examples:
+  {command}
+  {command} --net vit --units 32 --clip 1
+  {command} --optimizer sgd --from 1e-4 --to 100 --steps 200
+
+files in --out:
+  find_lr.csv  the learning rate, the loss, and the smoothed loss of every step
+  find_lr.png  the same as a picture, with the suggestion
+
+Nothing is kept of what is learned. The rate goes with the size of batches: find it again for
+another. With a schedule it is the highest one, after the warm-up.
+
+exit status:
+  0    there is a suggestion
+  2    cannot be done as asked
+  3    no rate can be suggested: the loss did not fall enough
+  130  interrupted by Ctrl-C"""
+
 
 def describe(program: str, command: str) -> tuple[str, str]:
-    """What the help of a program says before and after the options."""
+    """Return the texts of a program's help before and after the options."""
+    if program == "train.find_lr":
+        return FIND_LR_DESCRIPTION, FIND_LR_MORE.format(command=command)
     is_detector = program == "train.detect"
     data = SCENES.format(command=command)
     if not is_detector:
         examples = EXAMPLES[program].format(command=command)
         data = EXAMPLES_AND_DATA.format(command=command, examples=examples)
     more = MORE.format(
-        program=program,
         data=data,
         files=FILES["train" if is_detector else program],
         hybridize=MODES[program].format(schedules=SCHEDULES, precision=PRECISION),

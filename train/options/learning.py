@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import Refused
+from ..scores import ROWS
 from .values import AddSetting, integer_from, not_negative, rate, setting, share
 
 __all__ = [
@@ -45,6 +46,7 @@ HYBRIDIZE = {
     "step": RECORDED,
 }
 
+METRICS = f"{', '.join(ROWS)} (accuracy; of numbers mae)"
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
@@ -58,6 +60,13 @@ def add_learning(add: Callable, program: str) -> None:
             type=whole,
             metavar="N",
             help="end when so many epochs were not better than the best (never)",
+        )
+    if program in ("train", "train.module"):
+        add(
+            "--metric",
+            choices=[*ROWS],
+            metavar="NAME",
+            help=f"by which an epoch is best: {METRICS}",
         )
     add_step(add)
     if program != "train.find_lr":

@@ -109,7 +109,7 @@ def curves(run: Run, path: Path, title: str, task: Task) -> None:
     losses.set_ylim(bottom=0)
     if run.measure.show(1.0).endswith("%"):
         metrics.yaxis.set_major_formatter(PercentFormatter(1.0))
-    elif metrics.get_ylim()[0] > 0:
+    elif run.measure.quality(1.0) < 0:  # an error
         metrics.set_ylim(bottom=0)
     figure.savefig(path, metadata={"Title": title, "Description": details})
 

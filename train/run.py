@@ -399,6 +399,7 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
             "name": options.optimizer,
             **settings_of(options),
         },
+        "folder": os.getcwd(),  # from which paths in the options are relative
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),

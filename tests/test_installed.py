@@ -69,8 +69,10 @@ def test_the_version_is_in_one_place():
 
 
 @builds
-def test_files_for_type_checkers_are_there(target):
-    for name in ("layers/py.typed", "train/py.typed", "layers/mxnet/ndarray/op.pyi"):
+def test_files_for_type_checkers_and_templates_are_there(target):
+    names = ["layers/py.typed", "train/py.typed", "layers/mxnet/ndarray/op.pyi"]
+    templates = (ROOT / "train/report/templates").iterdir()
+    for name in (*names, *(f"train/report/templates/{path.name}" for path in templates)):
         assert (target / name).exists(), name
 
 

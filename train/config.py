@@ -12,6 +12,7 @@ from typing import Any
 
 from . import Refused
 from . import settings as of
+from .scores import ROWS
 from .settings import Type
 
 __all__ = [
@@ -74,10 +75,10 @@ WITHOUT = {
     MODULE: "lowest highest steps net activation norm dropout residual patch units depth heads "
     "pretrained head schedule schedule_option warmup clip accumulate precision hybridize average "
     "kvstore",
-    DETECT: "lowest highest steps task target features ignore image_size hidden activation norm "
-    "dropout residual patch depth heads pretrained head kvstore",
-    FIND_LR: "epochs patience lr schedule schedule_option warmup average kvstore config resume "
-    "checkpoint_steps tensorboard",
+    DETECT: "lowest highest steps metric task target features ignore image_size hidden activation "
+    "norm dropout residual patch depth heads pretrained head kvstore",
+    FIND_LR: "epochs patience metric lr schedule schedule_option warmup average kvstore config "
+    "resume checkpoint_steps tensorboard",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
 NO_FILE_HAS = ("config", "resume", "overwrite")
@@ -144,6 +145,9 @@ class Config:
     epochs: int = setting(30, of.whole(1), "passes over the data")
     patience: int | None = setting(
         None, of.whole(1), "end when so many epochs were not better than the best (never)"
+    )
+    metric: str | None = setting(
+        None, of.choice(*ROWS), "by which an epoch is best (accuracy; of numbers mae)"
     )
     batch_size: int = setting(64, of.whole(1), "samples in a step")
     optimizer: str = setting("adam", of.text("NAME"), "one of mx.optimizer: sgd, nag, lamb, ...")

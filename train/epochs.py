@@ -12,6 +12,7 @@ import numpy as np
 
 from .loop import Epoch, Run
 from .metrics import is_loss
+from .plots import quiet_matplotlib
 from .task import Task
 
 __all__ = ["columns", "curves", "write_history", "left_out", "results_of", "table"]
@@ -45,20 +46,21 @@ def columns(run: Run) -> list[str]:
     return [*(name.replace("metric", metric) for name in names), *more]
 
 
-def table(run: Run, task: Task, most: int = 12) -> str:
+def table(run: Run, most: int = 12) -> str:
     """At most this number of epochs as text: evenly spaced ones, the best one and the last."""
-    epochs, top = run.history, run.best()
+    epochs, top, measure = run.history, run.best(), run.measure
     every = -(-len(epochs) // (most - 2))
     shown = [e for e in epochs if e.epoch % every == 0 or e in (top, epochs[-1])]
-    names = ["epoch", "loss", task.metric, "held-out loss", f"held-out {task.metric}", "seconds"]
+    metric = measure.metric
+    names = ["epoch", "loss", metric, "held-out loss", f"held-out {metric}", "seconds"]
     rows = [names]
     rows += [
         [
             str(e.epoch),
             number(e.loss),
-            task.show(e.metric),
+            measure.show(e.metric),
             number(e.held_out_loss),
-            task.show(e.held_out_metric),
+            measure.show(e.held_out_metric),
             f"{e.seconds:.2f}",
         ]
         for e in shown
@@ -83,6 +85,7 @@ def write_history(run: Run, path: Path) -> None:
         writer.writerows(results_of(epoch, run) for epoch in run.history)
 
 
+@quiet_matplotlib()
 def curves(run: Run, path: Path, title: str, task: Task) -> None:
     """Write a picture of loss and metric over the epochs, with the best epoch marked.
 
@@ -102,11 +105,11 @@ def curves(run: Run, path: Path, title: str, task: Task) -> None:
     for axes, what in ((losses, "loss"), (metrics, "metric")):
         draw(axes, run.history, what, run.best())
     losses.set_title(task.loss, size=10, color="0.25")
-    metrics.set_title(task.metric_title, size=10, color="0.25")
+    metrics.set_title(run.measure.metric_title, size=10, color="0.25")
     losses.set_ylim(bottom=0)
-    if task.classes:
+    if run.measure.show(1.0).endswith("%"):
         metrics.yaxis.set_major_formatter(PercentFormatter(1.0))
-    else:
+    elif run.measure.quality(1.0) < 0:  # an error
         metrics.set_ylim(bottom=0)
     figure.savefig(path, metadata={"Title": title, "Description": details})
 

@@ -86,14 +86,19 @@ class Learner(Protocol):
 
 
 class Measure(Protocol):
-    """What the metric is: a `train.task.Task` for the program."""
+    """What the metric is: a `train.task.Task`, or a `train.metrics.Metric`."""
 
     @property
     def metric(self) -> str: ...  # its name
 
+    @property
+    def metric_title(self) -> str: ...
+
     def quality(self, metric: float) -> float: ...  # more is better
 
     def show(self, metric: float) -> str: ...
+
+    def result(self, metric: float) -> str: ...  # a sentence without a full stop
 
 
 class Callback:

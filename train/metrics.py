@@ -1,4 +1,7 @@
-"""What is measured beside the loss: accuracy, absolute error, and the metrics of `mx.metric`."""
+"""What is measured beside the loss: accuracy, absolute error, and metrics of all held-out samples.
+
+Those are scikit-learn's by the names of `train.scores`, and all others of `mx.metric`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from layers.engine import gluon, mx, nd
 
 from . import Refused
 from .messages import one_line
+from .scores import ROWS, Score
 
 __all__ = [
     "BUILT_IN",
@@ -23,6 +27,8 @@ __all__ = [
     "ignored_label",
     "is_computed",
     "is_loss",
+    "joined",
+    "probabilities",
     "values_of",
 ]
 
@@ -34,8 +40,9 @@ ERRORS = ("MAE", "MSE", "RMSE", "Loss", *OF_PROBABILITIES)
 class Metric:
     """A metric by its name: whether more is better, and how it is shown."""
 
-    def __init__(self, metric: str, sign: int, form: str):
+    def __init__(self, metric: str, sign: int, form: str, title: str = ""):
         self.metric, self.sign, self.form = metric, sign, form
+        self.metric_title = title or metric
 
     def quality(self, metric: float) -> float:
         """The metric, so that more is better; NaN is the worst."""
@@ -43,6 +50,29 @@ class Metric:
 
     def show(self, metric: float) -> str:
         return format(metric, self.form)
+
+    def result(self, metric: float) -> str:
+        """The metric of the held-out samples, as a sentence without a full stop."""
+        return f"{self.metric_title} {self.show(metric)} on the held-out samples"
+
+
+class Scored(mx.metric.EvalMetric):
+    """A metric of scikit-learn; it is updated once, with all samples."""
+
+    def __init__(self, row: Score):
+        self.row = row
+        super().__init__(row.name)
+
+    def reset(self) -> None:
+        self.value = math.nan
+
+    def update(self, labels: list, preds: list) -> None:
+        """Measure labels and outputs, which are one array each."""
+        outputs = probabilities(preds[0]) if self.row.of_classes else preds[0]
+        self.value = self.row.value(labels[0].asnumpy(), outputs.asnumpy())
+
+    def get(self) -> tuple[str, float]:
+        return self.name, self.value
 
 
 # Those that a step computes too.
@@ -66,7 +96,7 @@ def is_computed(measure: Metric) -> bool:
 
 
 def chosen(metric: Any) -> tuple[Metric, list]:
-    """The metric that tells which epoch is best, and those of `mx.metric` that are measured.
+    """The metric that tells which epoch is best, and those of all samples that are measured.
 
     Raises
     ------
@@ -83,12 +113,15 @@ def chosen(metric: Any) -> tuple[Metric, list]:
         raise Refused(f"metric: two are called {twice!r}; expected each once")
     if built_in:
         return built_in, found
+    if isinstance(found[0], Scored):
+        row = found[0].row
+        return Metric(row.name, 1 if row.greater_is_better else -1, row.form, row.title), found
     less = isinstance(found[0], tuple(getattr(mx.metric, name) for name in ERRORS))
     return Metric(found[0].name, -1 if less else 1, ".4g"), found
 
 
 def made(metric: Any) -> Any:
-    """A metric of `mx.metric`, by its name where it is no metric yet.
+    """A metric of all samples, by its name where it is no metric yet.
 
     Raises
     ------
@@ -98,6 +131,8 @@ def made(metric: Any) -> Any:
     """
     if not isinstance(metric, str | mx.metric.EvalMetric):
         raise Refused(f"metric: expected a name or a metric, not {reprlib.repr(metric)}")
+    if isinstance(metric, str) and (row := ROWS.get(metric.lower())):
+        return Scored(row)
     try:
         found = mx.metric.create(metric)
     except Exception as error:
@@ -118,7 +153,7 @@ def values_of(metrics: list, pairs: list, ignored: float | None = None) -> dict[
     Refused
         A metric cannot be computed of them.
     """
-    labels, outputs = (np.concatenate([part.asnumpy() for part in parts]) for parts in zip(*pairs))
+    labels, outputs = joined(pairs)
     if ignored is not None:
         labels, outputs = without(ignored, labels, outputs)
         if not labels.size:
@@ -135,6 +170,12 @@ def values_of(metrics: list, pairs: list, ignored: float | None = None) -> dict[
         except Exception as error:
             raise Refused(f"metric: {metric.name}: {one_line(error)}") from error
     return found
+
+
+def joined(pairs: list) -> tuple[np.ndarray, np.ndarray]:
+    """The labels and outputs of all samples, of pairs of them."""
+    labels, outputs = zip(*pairs)
+    return tuple(np.concatenate([part.asnumpy() for part in parts]) for parts in (labels, outputs))
 
 
 def without(

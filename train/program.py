@@ -23,6 +23,9 @@ from .settings import path
 __all__ = ["Program", "add_engine", "exit_status", "start_engine", "write_whole"]
 
 
+PACKAGES = {"sklearn": "scikit-learn"}  # with another name than their module
+
+
 def exit_status(program: str, work: Callable[[], int | None], interrupted: str) -> int:
     """The exit status of a program after its work; an error is told in one line.
 
@@ -63,7 +66,7 @@ def start_engine(requested: str | None, libraries: tuple[str, ...]) -> None:
     Refused
         One of these libraries is not installed, or the engine cannot be had in this process.
     """
-    if missing := [name for name in libraries if find_spec(name) is None]:
+    if missing := [PACKAGES.get(n, n) for n in libraries if find_spec(n) is None]:
         raise Refused(f"not installed: pip install {' '.join(missing)}")
     if requested:
         os.environ["LAYERS_ENGINE"] = requested

@@ -19,6 +19,7 @@ from .blocks import Learner
 from .config import Config
 from .data import ArrayBatches, Batches, load
 from .loop import Meter
+from .plots import quiet_matplotlib
 from .results import holds
 from .run import check_batches, contexts, reading
 from .screen import say
@@ -229,6 +230,7 @@ def write(out: Path, found: Found, what: str) -> None:
         raise Refused(f"--out {out}: cannot write there: {error.strerror or error}") from error
 
 
+@quiet_matplotlib()
 def picture(found: Found, path: Path, what: str) -> None:
     """Write a picture of the loss over the learning rate, with the suggestion marked."""
     from matplotlib.figure import Figure  # imported here, since it is slow

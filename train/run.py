@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from layers import engine
-from layers.engine import mx
+from layers.engine import mx, nd
 
 from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
@@ -22,12 +22,14 @@ from .checkpoint import Checkpoint, checkpoints
 from .config import DETECT, Config
 from .data import ArrayBatches, Data, Reading, load, steps
 from .epochs import results_of, table
-from .loop import Callback, Epoch, Learner, Run, train
+from .loop import Callback, Epoch, Learner, Measure, Meter, Run, train
+from .metrics import chosen, joined, probabilities
 from .optimizers import settings_of
 from .progress import Logging
 from .results import History
 from .resuming import expect_same_last, resume
 from .schedules import Schedule, check
+from .scores import GUESSES, ROWS, compared, lines_of
 from .screen import say
 from .stop import Stop
 from .tensorboard import TensorBoard
@@ -85,17 +87,21 @@ def read_and_train(options: Config, learner_class: type[Learner], workers: Worke
         ctx = contexts(workers.contexts(options.ctx))
         data = load(options.data, options.validation, reading(options))
         check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
+        measure, metrics = measure_of(options.metric, data, workers)
 
     mx.random.seed(options.seed)
     learner = learner_class.of(data, ctx, options, workers)
-    config = describe(options, data, learner)
+    learner.metrics = [*learner.metrics, *metrics]
+    config = describe(options, data, learner) | {"metric": measure.metric}
     for line in (*data.notes, headline(options, config), *learner.summary()):
         say(line, sys.stdout)
 
     start = time.perf_counter()
     with Stop() as stop:
         try:
-            run = train_learner(learner, data, options, config, [stop, *callbacks], workers)
+            run = train_learner(
+                learner, data, measure, options, config, [stop, *callbacks], workers
+            )
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}{good(options)}") from error
         except OSError as error:
@@ -133,6 +139,7 @@ def judge(run: Run, guessing: float, options: Config) -> None:
 def train_learner(
     learner: Learner,
     data: Data,
+    measure: Measure,
     options: Config,
     config: dict[str, Any],
     callbacks: list[Callback],
@@ -145,7 +152,7 @@ def train_learner(
         ArrayBatches(data.x, data.y, options.batch_size * options.accumulate),
         ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size),
         options.epochs,
-        data.task,
+        measure,
         options.seed,
         [
             *callbacks,
@@ -187,13 +194,13 @@ def show_and_write(
         "seconds": seconds,
         "samples_per_second": rate,
     }
-    title = f"{options.data}: {summary(best, data)}"
+    title = f"{options.data}: {summary(best, data, run.measure)}"
     try:
         described = f"{title}\n{headline(options, config)}"
         if run.workers.is_first:
             results.write_results(options.out, run, config, described, data.task)
     finally:
-        say(table(run, data.task), sys.stdout)
+        say(f"{table(run)}{scores_of(run, data)}", sys.stdout)
         say(
             f"{title} by the best epoch, {best.epoch}, after {seconds:.1f} s; "
             f"{rate:,.0f} samples/s in training",
@@ -229,10 +236,53 @@ def reading(options: Config) -> Reading:
     )
 
 
-def summary(last: Epoch, data: Data) -> str:
+def measure_of(name: str | None, data: Data, workers: Workers) -> tuple[Measure, list]:
+    """The metric of --metric, and what is measured for it; by default the task's.
+
+    Raises
+    ------
+    Refused
+        It is none of what is learned, or there are several processes, of which none has all
+        held-out samples.
+    """
+    task = data.task
+    if name in (None, task.metric):
+        return task, []
+    row, classes = ROWS[name], len(task.classes)
+    if row.of_classes != bool(classes) or (row.only_two and classes != 2):
+        has = f"{classes} classes" if classes else "numbers"
+        fitting = [
+            other.name
+            for other in ROWS.values()
+            if other.of_classes == bool(classes) and (classes == 2 or not other.only_two)
+        ]
+        raise Refused(f"--metric {name}: what is learned is {has}; expected {', '.join(fitting)}")
+    if workers.count > 1:
+        raise Refused(f"--metric {name}: of several processes expected {task.metric}")
+    return chosen(name)
+
+
+def scores_of(run: Run, data: Data) -> str:
+    """Metrics of the held-out samples beside those of a guess, as lines of text.
+
+    There are none of a detector, nor of several processes, of which each has a part of the samples.
+    """
+    classes = data.task.classes
+    if data.task.name == "detection" or run.workers.count > 1 or run.validation is None:
+        return ""
+    meter = Meter("held out", outputs=[])
+    for x, y in run.validation.batches():
+        run.learner.evaluate(x, y, meter)
+    labels, outputs = joined(meter.outputs or [])
+    values = probabilities(nd.array(outputs)).asnumpy() if classes else outputs
+    rows = compared(labels, values, data.guess)
+    return f"\n\n{lines_of(rows, GUESSES[bool(classes)])}\n"
+
+
+def summary(last: Epoch, data: Data, measure: Measure) -> str:
     """The results on the held-out samples."""
     shares = "".join(f"R² {value:.4f}, " for value in r2(last, data).values())
-    return shares + data.task.result(last.held_out_metric)
+    return (shares if measure.metric != "r2" else "") + measure.result(last.held_out_metric)
 
 
 def r2(last: Epoch, data: Data) -> dict[str, float]:
@@ -329,6 +379,7 @@ def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
             "name": options.optimizer,
             **settings_of(options),
         },
+        "folder": os.getcwd(),  # from which paths in the options are relative
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),

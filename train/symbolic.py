@@ -211,9 +211,12 @@ class Learner:
 
     def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: None = None) -> None:
         """Measure loss and metric on samples, without learning from them."""
-        self.forward(x, y, meter, is_train=False)
+        label, output = self.forward(x, y, meter, is_train=False)
+        if meter.outputs is not None:
+            meter.outputs.append((label, output.copy()))  # the next batch is written into it
 
-    def forward(self, x: np.ndarray, y: np.ndarray, meter: Meter, is_train: bool) -> None:
+    def forward(self, x: np.ndarray, y: np.ndarray, meter: Meter, is_train: bool) -> tuple:
+        """Measure samples; returns their labels and outputs."""
         batch = mx.io.DataBatch([mx.nd.array(x)], [mx.nd.array(y)])
         self.module.forward(batch, is_train)
         output = self.module.get_outputs()[0]
@@ -225,6 +228,7 @@ class Learner:
             metric = (output.reshape((-1,)) - label).abs()
             loss = (metric / self.task.std).square()
         meter.add([mx.nd.stack(loss, metric, axis=1)])
+        return label, output
 
     def weights(self) -> NamedArrays:
         """All parameters."""

@@ -19,7 +19,8 @@ from train import Diverged, Refused, checkpoint
 from train.blocks import Learner
 from train.command_line import parse
 from train.prediction import predictions, write_csv, write_json
-from train.reports import page, read_runs
+from train.report.page import page
+from train.report.read import read_runs
 from train.run import run
 from train.tensors import read_tensors, tensors_as_bytes
 

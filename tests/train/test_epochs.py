@@ -24,7 +24,7 @@ def run(rows, task, partial=False):
 
 @pytest.mark.parametrize("count, lines", [(1, 1), (7, 7), (10, 10), (30, 11), (1000, 11)])
 def test_table(count, lines):
-    head, *rows = table(run(epochs(count), CLASSES), CLASSES).splitlines()
+    head, *rows = table(run(epochs(count), CLASSES)).splitlines()
     assert len(rows) == lines
     assert int(rows[-1].split()[0]) == count
     assert sum(row.endswith("best") for row in rows) == 1
@@ -38,7 +38,7 @@ def test_table(count, lines):
 @pytest.mark.parametrize("loss", [0.0, 99999.0, 1e5, 12345678901.0, 3.4e38])
 def test_columns_stay_apart(loss):
     rows = [Epoch(i, loss, 1.0, loss / i, 0.5, 12345.0, 9) for i in (1, 2**31 - 1)]
-    head, *lines = table(run(rows, CLASSES), CLASSES).splitlines()
+    head, *lines = table(run(rows, CLASSES)).splitlines()
     assert {len(line.removesuffix("  best")) for line in lines} == {len(head)} and len(head) <= 80
     for line, row in zip(lines, rows):
         epoch, learned, _, held_out, *_ = line.split()
@@ -49,10 +49,8 @@ def test_columns_stay_apart(loss):
 
 def test_an_epoch_that_ended_early_is_not_the_best():
     whole, early = Epoch(1, 1.0, 0.5, 1.0, 0.5, 0.2, 9), Epoch(2, 1.0, 0.9, 1.0, 0.9, 0.1, 4)
-    assert (
-        table(run([whole, early], CLASSES, partial=True), CLASSES).splitlines()[1].endswith("best")
-    )
-    assert table(run([early], CLASSES, partial=True), CLASSES).splitlines()[1].endswith("best")
+    assert table(run([whole, early], CLASSES, partial=True)).splitlines()[1].endswith("best")
+    assert table(run([early], CLASSES, partial=True)).splitlines()[1].endswith("best")
 
 
 def test_history_says_what_is_in_it(tmp_path):
@@ -103,7 +101,7 @@ def test_curves(tmp_path, monkeypatch, count, task):
 
 def test_of_a_number_the_least_error_is_the_best(tmp_path):
     rows = [Epoch(i, 1.0, 20.0, 1.0, error, 1.0, 9) for i, error in ((1, 3.0), (2, 2.5), (3, 4.0))]
-    head, *lines = table(run(rows, NUMBER), NUMBER).splitlines()
+    head, *lines = table(run(rows, NUMBER)).splitlines()
     assert "held-out mae" in head and lines[1].endswith("best") and " 2.5 " in lines[1]
     write_history(run(rows, NUMBER), tmp_path / "history.csv")
     names = (tmp_path / "history.csv").read_text().splitlines()[0]

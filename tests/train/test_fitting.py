@@ -123,7 +123,10 @@ def test_of_an_error_less_is_better():
         ({"metric": "f0"}, "metric: 'f0': "),
         ({"metric": 3}, "metric: expected a name or a metric, not 3"),
         ({"metric": ["mse", "mse"]}, "metric: two are called 'mse'; expected each once"),
-        ({"metric": "f1", "validation": (X, Y)}, "metric: f1: "),
+        (
+            {"metric": "r2", "validation": (X, Y)},
+            "metric: r2: y is (60,), outputs are (60, 3); expected as many",
+        ),
         ({"data": (X, Y[:-1])}, "data: x has 60 samples, y 59; expected as many, and some"),
         ({"data": (X[:0], Y[:0])}, "data: x has 0 samples"),
         ({"data": 3}, "data: int; expected (x, y), (x, y, weights of samples), or batches of"),

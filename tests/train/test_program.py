@@ -132,6 +132,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "checkpoint_steps": None,
         "kvstore": "device",
         "patience": None,
+        "metric": None,
         "tensorboard": None,
     }
     assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__

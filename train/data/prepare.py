@@ -55,6 +55,16 @@ class Data:
     def features(self) -> int:
         return self.x.shape[1]
 
+    @property
+    def guess(self) -> np.ndarray:
+        """The best guess without features: the shares of the classes (classes,), or the mean (1,).
+
+        They are those of the samples to learn from.
+        """
+        if not self.task.classes:
+            return np.array([self.task.mean])
+        return np.bincount(self.y.astype(int), minlength=len(self.task.classes)) / len(self.y)
+
 
 def load(name: str, validation: str | None = None, how: Reading | None = None) -> Data:
     """The data that ``--data`` names, with held-out samples from the file of ``--validation``.

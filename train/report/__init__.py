@@ -6,28 +6,31 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import Refused
-from .command_line import Parser
-from .program import Program, add_engine, write_whole
-from .screen import say
-from .settings import path
+from .. import Refused
+from ..command_line import Parser
+from ..program import Program, add_engine, write_whole
+from ..screen import say
+from ..settings import path
 
 __all__ = ["main"]
 
 KIND, TITLE = b"<!DOCTYPE html>", b"<title>Report of "  # of a report
 HEAD = 1000  # bytes in which both are
 DESCRIPTION = """\
-Write one HTML page about runs of `python -m train`: curves, results, confusions, worst mistakes,
-statistics of the layers, and how the runs differ. It needs no network and no other file.
+Write one HTML page about runs of `python -m train`: curves, results, metrics beside those of a
+guess, confusions, calibration, worst mistakes, statistics of the layers, and how the runs differ.
+It needs no network and no other file.
 """
 MORE = """\
 examples:
   {command} runs/digits
   {command} runs/a runs/b runs/c --out comparison.html
+  {command} runs/houses --importance
+  {command} runs/iris --data data/iris.csv
 
-The data is read again as config.json names it, relative to the current folder; the screen says
-which file that is, and with --no-data none is opened: for the run of somebody else. Where it is no
-longer there, or is not what the run was trained with, the page says so and goes without
+The data is read again from where the run has read it, or else relative to the current folder; the
+screen says which file that is. With --no-data none is opened: for somebody else's run. Where it is
+no longer there, or is not what the run was trained with, the page says so and goes without metrics,
 confusions, mistakes and activations; the screen says what is wrong, and the page has nothing of
 the file.
 
@@ -41,10 +44,17 @@ def add(parser: Parser) -> None:
     option, default = parser.add_argument, Path("report.html")
     option("runs", type=path.parse, nargs="+", metavar="RUN", help="folder of a run: its --out")
     option("--out", type=path.parse, default=default, metavar="FILE", help=f"({default})")
+    option("--data", metavar="DATA", help="read this, and not what the runs name")
+    option("--validation", metavar="DATA", help="with --data: the held-out samples")
     option(
         "--no-data",
         action="store_true",
         help="open no file that config.json names: it may be another's",
+    )
+    option(
+        "--importance",
+        action="store_true",
+        help="of columns: how much worse the metric is where one of them is shuffled",
     )
     add_engine(parser)
 
@@ -55,10 +65,12 @@ def check(options: argparse.Namespace) -> None:
     Raises
     ------
     Refused
-        A run is named twice, or the file exists and is no report.
+        A run is named twice, --validation is without --data, or the file exists and is no report.
     """
     if twice := next((run for run in options.runs if options.runs.count(run) > 1), None):
         raise Refused(f"{twice} is named twice; expected different runs")
+    if options.validation is not None and options.data is None:
+        raise Refused("--validation: expected --data, to which the held-out samples belong")
     check_out(options.out)
 
 
@@ -80,16 +92,14 @@ def check_out(out: Path) -> None:
 
 
 def work(options: argparse.Namespace) -> None:
-    from .reports import page, read_runs  # not before the engine
+    from .page import page  # not before the engine
+    from .read import Source, read_runs
 
-    runs = read_runs(options.runs, with_data=not options.no_data)
+    given = None if options.data is None else Source(options.data, options.validation)
+    runs = read_runs(options.runs, given, options.importance, with_data=not options.no_data)
     write_whole(options.out, iter([page(runs)]))
-    for line in (note for run in runs for note in run.notes):
-        say(line, sys.stdout)
     say(f"{options.out}: a report of {', '.join(map(str, options.runs))}", sys.stdout)
 
 
-main = Program("report", DESCRIPTION, MORE, add, work, check, ("matplotlib",)).main
-
-if __name__ == "__main__":
-    sys.exit(main())
+LIBRARIES = ("matplotlib", "jinja2", "sklearn")
+main = Program("report", DESCRIPTION, MORE, add, work, check, LIBRARIES).main

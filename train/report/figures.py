@@ -7,23 +7,25 @@ import re
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
-from .html import Html
-from .read import Measured, RunReport
+from ..plots import quiet_matplotlib
+from .measured import Measured
+from .read import RunReport
 
-__all__ = ["curves", "predicted"]
+__all__ = ["calibration", "curves", "predicted"]
 
 # Matplotlib draws in these colours, for which the page's variables are put afterwards.
 INK, FAINT = "#010203", "#040506"
-RUNS = [f"#0101{i:02x}" for i in range(16)]
+RUNS = [f"#0101{i:02x}" for i in range(8)]
 VARIABLES = {INK: "var(--ink)", FAINT: "var(--line)"}
-VARIABLES |= {colour: f"var(--run-{i % 8})" for i, colour in enumerate(RUNS)}
+VARIABLES |= {colour: f"var(--run-{i})" for i, colour in enumerate(RUNS)}
 MOST_POINTS = 1500
 FAR_APART = 5  # times as many epochs
 
 
-def svg(figure: Any, label: str) -> Html:
-    """A figure as an element of the page, without a background."""
+def svg(figure: Any, label: str) -> Markup:
+    """Return a figure as an element of the page, without a background."""
     import matplotlib
 
     file = io.StringIO()
@@ -33,11 +35,11 @@ def svg(figure: Any, label: str) -> Html:
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, variable)
-    return Html(text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))
+    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))
 
 
-def axes_of(width: float, height: float) -> tuple[Any, Any]:
-    """A figure and its axes, in the colours above."""
+def axes_of(width: float, height: float, x: str, y: str = "") -> tuple[Any, Any]:
+    """Return a figure and its axes, in the colours above."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -47,19 +49,28 @@ def axes_of(width: float, height: float) -> tuple[Any, Any]:
     axes.spines["bottom"].set_color(FAINT)
     axes.grid(color=FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
+    axes.set_xlabel(x, color=INK, size=9)
+    axes.set_ylabel(y, color=INK, size=9)
     return figure, axes
 
 
-def curves(runs: list[RunReport], colours: dict[str, int], what: str, percent: bool) -> Html:
-    """A quantity over the epochs: held out as lines, in training as dots; best epochs marked."""
+@quiet_matplotlib()
+def curves(
+    runs: list[RunReport], what: str, percent: bool = False, from_zero: bool = True
+) -> Markup:
+    """Draw a quantity over the epochs: held out as lines, in training as dots; best epochs marked.
+
+    `what` is the name of a column of history.csv that is known, and of no file.
+    """
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
-    figure, axes = axes_of(5.6, 3.4)
+    figure, axes = axes_of(5.6, 3.4, "epoch")
     for run in runs:
-        colour = RUNS[colours[run.name]]
+        colour = RUNS[run.colour]
         x = [row["epoch"] for row in run.epochs]
-        learned = [row.get(what, np.nan) for row in run.epochs]
-        held_out = [row.get(f"held_out_{what}", np.nan) for row in run.epochs]
+        learned, held_out = (
+            [row.get(name, np.nan) for row in run.epochs] for name in (what, f"held_out_{what}")
+        )
         axes.plot(x, learned, color=colour, linewidth=1.1, linestyle=(0, (2, 2)))
         axes.plot(x, held_out, color=colour, linewidth=2, marker="o" if len(x) < 2 else "")
         if run.best:
@@ -71,26 +82,37 @@ def curves(runs: list[RunReport], colours: dict[str, int], what: str, percent: b
         axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel("epoch, logarithmic", color=INK, size=9)
+        axes.set_xlabel("epoch, logarithmic")
     else:
-        axes.set_xlabel("epoch", color=INK, size=9)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    else:
+    elif from_zero:
         axes.set_ylim(bottom=0)
     return svg(figure, f"{what} over the epochs")
 
 
-def predicted(measured: Measured, colour: int) -> Html:
-    """Predicted numbers over the true ones."""
+@quiet_matplotlib()
+def predicted(measured: Measured, colour: int) -> Markup:
+    """Draw predicted numbers over the true ones."""
     every = -(-len(measured.y) // MOST_POINTS)
     x, y = measured.y[::every], measured.said[::every]
-    figure, axes = axes_of(5.2, 5.2)
+    figure, axes = axes_of(5.2, 5.2, "true", "predicted")
     least, most = min(x.min(), y.min()), max(x.max(), y.max())
     axes.plot([least, most], [least, most], color=FAINT, linewidth=2)
     axes.plot(x, y, "o", color=RUNS[colour], markersize=4.5, alpha=0.65, markeredgewidth=0)
     axes.set_aspect("equal")
-    axes.set_xlabel("true", color=INK, size=9)
-    axes.set_ylabel("predicted", color=INK, size=9)
     return svg(figure, "predicted over true")
+
+
+@quiet_matplotlib()
+def calibration(measured: Measured, colour: int) -> Markup:
+    """Draw how many are right over how probable the network says they are."""
+    figure, axes = axes_of(5.2, 4.2, "probability of the class said", "share right")
+    sure, right, count = measured.calibration.T
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=2)
+    axes.plot(sure, right, color=RUNS[colour], linewidth=1.5)
+    sizes = 12 + 150 * count / count.sum()
+    axes.scatter(sure, right, s=sizes, color=RUNS[colour], linewidth=0)
+    axes.set(xlim=(min(sure.min(), 0.5) - 0.02, 1.02), ylim=(-0.02, 1.02))
+    return svg(figure, "share right over probability")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,21 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from layers._errors import showable
 from layers.engine import gluon, mx, nd
 
 from .. import Refused
 from ..data import Data, Reading, load
 from ..data.arrays import refusing_damage
+from ..data.sources import PUBLISHED
 from ..exporting import Network, read_network
 from ..prediction import TrainedRun, forward, read_run, refusing_networks, softmax
+from ..scores import ROWS, Score
 from ..screen import say
 from ..task import Detection, Task
+from .measured import Importance, Measured, importance
 from .names import REARRANGING, names_of
 
-__all__ = ["Measured", "RunReport", "Statistics", "lookup", "read_runs"]
+__all__ = ["RunReport", "Source", "Statistics", "lookup", "read_runs"]
 
 ACTIVATIONS = 256  # held-out samples that activations are measured on
+MAP = Score("map", Detection().metric_title, "detections", lambda *_: math.nan, form=".2%")
 
 
 @dataclass(frozen=True)
@@ -38,36 +42,18 @@ class Statistics:
     mean: float
     std: float
     norm: float
-    zeros: float
     least: float
     most: float
+    zeros: float
     operator: str = ""  # that computes an activation
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The held-out samples, and what the network says of them.
+class Source:
+    """The names of the data and of the held-out samples, as --data and --validation have them."""
 
-    x : (n, ...) as in the data; y : (n,) indices of classes, or numbers
-    values : (n, classes) probabilities, or (n, 1) numbers
-    Of a detector y : (n, objects, 5) and values : (n, k, 6), as `train.detecting` has them.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    values: np.ndarray
-
-    @property
-    def said(self) -> np.ndarray:
-        """The most probable class, or the number."""
-        return self.values.argmax(axis=1) if self.values.shape[1] > 1 else self.values[:, 0]
-
-    def losses(self, classes: bool) -> np.ndarray:
-        """How wrong each is: the cross entropy, or the distance."""
-        if not classes:
-            return np.abs(self.values[:, 0] - self.y)
-        right = self.values[np.arange(len(self.y)), self.y.astype(int)]
-        return -np.log(np.maximum(right, 1e-30))
+    data: str
+    validation: str | None = None
 
 
 @dataclass
@@ -79,72 +65,105 @@ class RunReport:
     run: TrainedRun
     epochs: list[dict[str, float]]
     parameters: list[Statistics]
+    colour: int = 0
     activations: list[Statistics] = field(default_factory=list)
     measured: Measured | None = None
-    notes: list[str] = field(default_factory=list)
+    importance: list[Importance] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         return str(self.folder)
 
     @property
+    def is_detector(self) -> bool:
+        return self.run.outputs == "detections"
+
+    @property
     def task(self) -> Task:
-        kind = Detection if self.run.outputs == "detections" else Task
-        return kind(tuple(self.run.classes))
+        return (Detection if self.is_detector else Task)(tuple(self.run.classes))
+
+    @property
+    def measure(self) -> Score:
+        """The metric by which an epoch is best."""
+        name = lookup(self.config, "metric")
+        row = ROWS.get(name) if isinstance(name, str) else None
+        fits = row and row.of_classes == bool(self.run.classes) and not self.is_detector
+        return row if row and fits else {**ROWS, "map": MAP}[self.task.metric]
 
     @property
     def best(self) -> dict[str, float] | None:
         """The epoch that config.json names as the best, if history.csv has its results."""
-        epoch, metric = lookup(self.config, "result", "epoch"), f"held_out_{self.task.metric}"
+        epoch, metric = lookup(self.config, "result", "epoch"), f"held_out_{self.measure.name}"
         rows = (row for row in self.epochs if math.isfinite(row.get(metric, math.nan)))
         return next((row for row in rows if row["epoch"] == epoch), None)
 
 
 def lookup(config: Any, *path: str) -> Any:
-    """A value in config.json, None where it is not there."""
+    """Return a value in config.json, None where it is not there."""
     for name in path:
         config = config.get(name) if isinstance(config, dict) else None
     return config
 
 
-def read_runs(folders: list[Path], with_data: bool = True) -> list[RunReport]:
-    """Read the runs in some folders, with the data that they were trained with or without.
+def read_runs(
+    folders: list[Path],
+    given: Source | None = None,
+    with_importance: bool = False,
+    with_data: bool = True,
+) -> list[RunReport]:
+    """Read the runs in some folders, and their data or what is given instead.
 
     Raises
     ------
     Refused
         A folder has no run, or a file in it is damaged.
     """
-    return [read(folder, with_data) for folder in folders]
+    runs = [read(folder) for folder in folders]
+    for i, run in enumerate(runs):
+        run.colour = i % 8
+        if with_data:
+            measure(run, given, with_importance)
+    return runs
 
 
-def read(folder: Path, with_data: bool) -> RunReport:
+def read(folder: Path) -> RunReport:
     run = read_run(folder)
     with refusing_damage(folder / "config.json"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    network = read_network(folder, run)
-    arrays = {name: array.asnumpy() for name, array in network.structured.items()}
+    arrays = {name: a.asnumpy() for name, a in read_network(folder, run).structured.items()}
     statistics = [statistics_of(name, array) for name, array in arrays.items()]
-    report = RunReport(folder, config, run, read_history(folder), statistics)
+    return RunReport(folder, config, run, read_history(folder), statistics)
+
+
+def measure(report: RunReport, given: Source | None, with_importance: bool) -> None:
+    """Measure a run on its held-out samples; the screen says which file is read, and what fails."""
+    folder, run = report.folder, report.run
     try:
-        if not with_data:
-            raise Refused("its data is left closed, as --no-data says")
-        data = read_data(config, run)
+        source = given or source_of(report.config)
+        say(f"{folder}: reads {' and '.join(filter(None, vars(source).values()))}", sys.stdout)
+        data = read_data(report.config, run, source)
     except Refused as error:
-        report.notes.append(
-            f"{folder}: {error}; the report goes without its confusions, mistakes and activations"
-        )
-        return report
-    values = forward(folder, run, data.held_out_x)
-    values = softmax(values) if run.outputs == "scores" else values
-    x = data.held_out_x.reshape(-1, *data.shape)
-    report.measured = Measured(x, data.held_out_y, values)
-    report.activations = activations(network, data.held_out_x[:ACTIVATIONS], folder)
-    return report
+        without = "the report goes without its metrics, confusions, mistakes and activations"
+        return say(f"{folder}: {error}; {without}", sys.stdout)
+
+    def predict(x: np.ndarray) -> np.ndarray:
+        values = forward(folder, run, x)
+        return softmax(values) if run.outputs == "scores" else values
+
+    x, y = data.held_out_x, data.held_out_y
+    guess = np.array([]) if report.is_detector else data.guess
+    report.measured = Measured(x.reshape(-1, *data.shape), y, predict(x), guess)
+    report.activations = activations(read_network(folder, run), x[:ACTIVATIONS], folder)
+    if with_importance and len(run.shape) > 1:
+        say(f"{folder}: --importance: its samples have no columns", sys.stdout)
+    elif with_importance:
+        names = run.columns or [f"x[{i}]" for i in range(x.shape[1])]
+        columns = {name: [i] for i, name in enumerate(names)}
+        report.importance = importance(predict, x, y, columns, report.measure)
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:
-    """The epochs in history.csv.
+    """Read the epochs in history.csv.
 
     Raises
     ------
@@ -165,17 +184,40 @@ def read_history(folder: Path) -> list[dict[str, float]]:
     return rows
 
 
-def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
-    """The data that config.json names, if it is what the run was trained with.
+def source_of(config: dict[str, Any]) -> Source:
+    """Return the names of the data that a run was trained with.
 
     Raises
     ------
     Refused
-        config.json names no data, or they have changed since.
+        config.json names no data.
     """
     name, validation = lookup(config, "options", "data"), lookup(config, "options", "validation")
     if not isinstance(name, str) or not isinstance(validation, (str, type(None))):
         raise Refused("config.json names no data")
+    folder = lookup(config, "folder")
+    folder = folder if isinstance(folder, str) else ""
+    return Source(placed(name, folder), validation and placed(validation, folder))
+
+
+def placed(name: str, folder: str) -> str:
+    """Return the name of data with its paths in the folder where a run was made, if it is there."""
+    kind, _, path = name.partition(":")
+    paths = [path] if kind in PUBLISHED else name.split(",") if ".npy," in name.lower() else [name]
+    found = [os.path.join(folder, os.path.expanduser(path)) for path in paths]
+    if name in ("digits", "scenes", *PUBLISHED) or not all(map(os.path.exists, found)):
+        return name
+    return f"{kind}:{found[0]}" if kind in PUBLISHED else ",".join(found)
+
+
+def read_data(config: dict[str, Any], run: TrainedRun, source: Source) -> Data:
+    """Read data, if it is what a run was trained with.
+
+    Raises
+    ------
+    Refused
+        It cannot be read, or is something else.
+    """
 
     def names(key: str) -> tuple[str, ...]:
         found = lookup(config, "options", key)
@@ -190,9 +232,7 @@ def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
         size=tuple(size) if isinstance(size, list) else None,
         boxes=run.outputs == "detections",
     )
-    # A config.json may be another's: the screen has what it opens before that is done.
-    say(f"reading {showable(name, 1000)} again, the data in config.json", sys.stdout)
-    data = load(name, validation, how)
+    data = load(source.data, source.validation, how)
     known = {
         "classes": (list(data.task.classes), run.classes),
         "columns": (list(data.columns), run.columns),
@@ -200,32 +240,24 @@ def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
         "samples": (len(data.x), lookup(config, "data", "samples")),
         "held_out": (len(data.held_out_x), lookup(config, "data", "held_out")),
     }
+    different = f"{source.data} is not what it was trained with"
     for what, (now, then) in known.items():
         if now != then:
-            raise Refused(
-                f"{name} is not what it was trained with: {what} {brief(now)}, then {brief(then)}"
-            )
+            raise Refused(f"{different}: {what} {str(now)[:60]}, then {str(then)[:60]}")
     for what, now, then in (("mean", data.mean, run.mean), ("std", data.std, run.std)):
         if not np.allclose(now, then, rtol=1e-4):
-            raise Refused(f"{name} is not what it was trained with: its {what} has changed")
+            raise Refused(f"{different}: its {what} has changed")
     return data
-
-
-def brief(value: object) -> str:
-    text = str(value)
-    return text if len(text) < 60 else f"{text[:60]}…"
 
 
 def statistics_of(name: str, values: np.ndarray, operator: str = "") -> Statistics:
     x = values.astype("float64")
-    return Statistics(
-        name, values.shape, float(x.mean()), float(x.std()), float(np.linalg.norm(x)),
-        float((x == 0).mean()), float(x.min()), float(x.max()), operator,
-    )  # fmt: skip
+    numbers = x.mean(), x.std(), np.linalg.norm(x), x.min(), x.max(), (x == 0).mean()
+    return Statistics(name, values.shape, *map(float, numbers), operator)
 
 
 def activations(network: Network, x: np.ndarray, folder: Path) -> list[Statistics]:
-    """Of the outputs of the graph's operators that change numbers, for these samples."""
+    """Return statistics of the outputs of the graph's operators that change numbers."""
     internals, known = network.graph.get_internals(), names_of(network.graph)
     nodes = {name: internals[name].name for name in internals.list_outputs()}
     named = {name: known[node] for name, node in nodes.items() if node in known}

@@ -62,7 +62,7 @@ def check_precision(precision: str, ctx: list) -> None:
         float16 on a CPU, or the engine has no layer in this precision.
     """
     if precision == "float16" and any(context.device_type == "cpu" for context in ctx):
-        raise Refused("precision float16: needs a GPU (--ctx gpu); on a CPU there is bfloat16")
+        raise Refused("precision float16: needs a GPU (ctx gpu); on a CPU there is bfloat16")
     if precision == "float32":
         return
     try:

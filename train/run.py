@@ -354,7 +354,8 @@ def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
     task, single = data.task, data.mean.size == 1
     return {
-        "options": options.as_json() | {"engine": engine.name()},
+        "options": options.as_json()
+        | {"engine": engine.name(), "lr": settings_of(options)["learning_rate"]},
         "engine": engine.describe(),
         "data": {
             "samples": len(data.x),

@@ -13,6 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from layers import engine
 from layers.engine import mx
 
@@ -20,9 +22,10 @@ from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints
-from .data import ArrayBatches, Data, Reading, load, steps
+from .data import ArrayBatches, Data, Reading, load, shown, steps
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
+from .nets import width
 from .optimizers import complete, settings_of
 from .options import naming_files
 from .progress import Logging
@@ -189,6 +192,7 @@ def show_and_write(
     rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
     config["result"] = results_of(best, run) | {
         **r2(best, data),
+        **guessed(data),
         "epochs_done": len(epochs),
         "seconds": seconds,
         "samples_per_second": rate,
@@ -233,13 +237,33 @@ def reading(options: Namespace) -> Reading:
         options.features,
         options.ignore,
         options.image_size,
+        columns=options.columns,
+        encoding=options.encoding,
+        decimal=options.decimal,
+        asked=options.task is None,
     )
 
 
 def summary(last: Epoch, data: Data) -> str:
     """The results on the held-out samples."""
     shares = "".join(f"R² {value:.4f}, " for value in r2(last, data).values())
-    return shares + data.task.result(last.held_out_metric)
+    told = "".join(
+        f" ({share:.2%} are of the largest class, {shown(data.task.classes[largest(data)])})"
+        for share in guessed(data).values()
+    )
+    return shares + data.task.result(last.held_out_metric) + told
+
+
+def largest(data: Data) -> int:
+    """The class that most of the samples to learn from have."""
+    return int(np.bincount(data.y.astype(int)).argmax())
+
+
+def guessed(data: Data) -> dict[str, float]:
+    """The accuracy of always saying the largest class."""
+    if data.y.ndim > 1 or not data.task.classes:
+        return {}
+    return {"held_out_accuracy_of_largest_class": float((data.held_out_y == largest(data)).mean())}
 
 
 def r2(last: Epoch, data: Data) -> dict[str, float]:
@@ -332,12 +356,20 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
             "shape": data.shape,
             "task": task.name,
             "classes": task.classes,
-            "target": {"name": data.target, "mean": task.mean, "std": task.std},
-            "columns": data.columns,
+            "target": {
+                "name": data.target,
+                "mean": task.mean,
+                "std": task.std,
+                **data.target_shift.json(),
+            },
+            "columns": data.inputs,
+            "codes": data.codes,
+            "table": [column.json() for column in data.columns],
             "pixels": data.pixels,
             "resized": data.resized,
             "mean": data.mean.item() if single else data.mean[0].tolist(),
             "std": data.std.item() if single else data.std[0].tolist(),
+            **data.shift.json(),
         },
         "network": {
             **network(options, data),
@@ -361,7 +393,7 @@ def network(options: Namespace, data: Data) -> dict[str, Any]:
     name = getattr(options, "net", "mlp")
     if name != "mlp":
         return {"net": name}
-    return {"net": name, "units": [data.features, *(options.hidden or ()), data.task.outputs]}
+    return {"net": name, "units": [width(data), *(options.hidden or ()), data.task.outputs]}
 
 
 def installed(library: str) -> str | None:

@@ -15,13 +15,15 @@ def add_data(add: Callable) -> None:
     add(
         "--task",
         choices=["classification", "regression"],
-        default="classification",
         metavar="TASK",
-        help="classification or regression (classification)",
+        help="classification or regression (classification, unless targets look like numbers)",
     )
     add("--target", metavar="COLUMN", help="what to predict from a table (its last column)")
     add("--features", type=names, default=(), metavar="A,B", help="columns to use (all others)")
     add("--ignore", type=names, default=(), metavar="A,B", help="columns not to use (none)")
+    add("--columns", type=names, default=(), metavar="A:KIND,...", help="kinds: see below (found)")
+    add("--encoding", default="utf-8", metavar="NAME", help="of a table: utf-16, ... (utf-8)")
+    add("--decimal", choices=[",", "."], metavar="MARK", help="decimal mark of a table: , or . (.)")
     add("--image-size", type=size, metavar="H,W", help="resize images to H x W pixels")
 
 

@@ -132,8 +132,10 @@ def read(folder: Path) -> RunReport:
         return report
     values = forward(folder, run, data.held_out_x)
     values = softmax(values) if run.outputs == "scores" else values
-    x = data.held_out_x.reshape(-1, *data.shape)
-    report.measured = Measured(x, data.held_out_y, values)
+    x, y = data.held_out_x.reshape(-1, *data.shape), data.held_out_y
+    if not run.classes:
+        values, y = run.target_shift.back(values), data.target_shift.back(y[:, None])[:, 0]
+    report.measured = Measured(x, y, values)
     report.activations = activations(network, data.held_out_x[:ACTIVATIONS], folder)
     return report
 
@@ -184,11 +186,17 @@ def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
         ignore=names("ignore"),
         size=tuple(size) if isinstance(size, list) else None,
         boxes=run.outputs == "detections",
+        columns=names("columns"),
+        **{
+            key: value
+            for key in ("encoding", "decimal")
+            if (value := lookup(config, "options", key))
+        },
     )
     data = load(name, validation, how)
     known = {
         "classes": (list(data.task.classes), run.classes),
-        "columns": (list(data.columns), run.columns),
+        "columns": (list(data.inputs), run.columns),
         "shape": (list(data.shape), run.shape),
         "samples": (len(data.x), lookup(config, "data", "samples")),
         "held_out": (len(data.held_out_x), lookup(config, "data", "held_out")),

@@ -119,7 +119,7 @@ def made_by_user(name: str, data: Data):
     file, _, function = name.rpartition(":")
     factory = function_of(name, Path(file).expanduser(), function)
     image = image_shape(data.shape)
-    shape = image or ((width(data),) if data.columns else data.shape)
+    shape = image or ((width(data),) if data.table else data.shape)
     try:
         net = factory(shape, data.task.outputs)
     except Exception as error:

@@ -23,7 +23,7 @@ PARTS = {"month": 12, "weekday": 7}  # of a date, with their numbers of values
 FEW, OFTEN = 12, 5  # so many values are few; of more, each has to be there so often
 ID = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z](Id|ID)", re.DOTALL)
 LIMIT = 30  # lines of a table on the screen
-COMMA = re.compile(r"[-+]?\d{1,3}(,\d+)+(\.\d*)?")
+COMMA = re.compile(r"[-+]?\d[\d.,]*,\d[\d.]*")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Column:
         return {f"{self.name}: {part}": PARTS[part] + 1 for part in self.parts}
 
     def json(self) -> dict[str, Any]:
-        """Return what a config.json has of it: what is not as in any column, and not for a reader."""
+        """Return what a config.json has of it: what is not as in any column, without notes."""
         plain = asdict(Column("", "", said=self.said, gone=self.gone))
         return {key: value for key, value in asdict(self).items() if value != plain[key]}
 

@@ -36,7 +36,7 @@ class Data:
     shape : of one sample, before it became a row
     mean, std : (1, numbers) where each feature has its own, (1, 1) where they are one for all
     shift, target_shift : what x and y have been moved by, where float32 is too coarse for them
-    columns : of a table: how its columns become features
+    table : how the columns of a table become features
     target : the name of a table's column
     pixels : the value of a white pixel, where samples are images; else None
     resized : images were resized
@@ -53,7 +53,7 @@ class Data:
     std: np.ndarray
     shift: Shift = Shift.none()
     target_shift: Shift = Shift.none()
-    columns: Sequence[Column] = ()
+    table: Sequence[Column] = ()
     target: str | None = None
     pixels: int | None = None
     resized: bool = False
@@ -64,14 +64,14 @@ class Data:
         return self.x.shape[1]
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:
         """The names of the features, of a table."""
-        return inputs_of(self.columns)
+        return inputs_of(self.table)
 
     @property
     def codes(self) -> tuple[int, ...]:
         """How many values each of the last features has, where these are codes of categories."""
-        return codes_of(self.columns)
+        return codes_of(self.table)
 
 
 def load(name: str, validation: str | None = None, how: Reading | None = None) -> Data:
@@ -124,21 +124,21 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
 
 def prepare(samples: Samples, how: Reading) -> Data:
     """Make rows of the samples, hold a fifth out if none are held out yet, and find the scaling."""
-    notes, others = list(samples.notes), samples.held_out or samples
+    notes, others, shape = list(samples.notes), samples.held_out, samples.x.shape[1:]
+    parts = [each for each in (samples, others) if each]
     find, read = (kinds_of, boxes) if how.boxes else (partial(classes_of, how=how), targets)
+    xs = [] if samples.table else [as_rows(each, shape) for each in parts]
     classes = () if how.regression else samples.classes or find(samples)
-    y = read(samples, classes)
+    ys = [read(each, classes) for each in parts]
     learned, kept = slice(None), slice(None)
-    if others is samples:
-        learned, kept = hold_out(y, () if how.boxes else classes, notes)
+    if others is None:
+        learned, kept = hold_out(ys[0], () if how.boxes else classes, notes)
     if samples.table:
-        encode_tables(samples, others, learned, notes)
-    shape = samples.x.shape[1:]
-    rows = as_rows(samples, shape)
-    held_out_x, held_out_y = rows, y
-    if others is not samples:
-        held_out_x, held_out_y = as_rows(others, shape), read(others, classes)
-    x, y, held_out_x, held_out_y = rows[learned], y[learned], held_out_x[kept], held_out_y[kept]
+        samples.columns = fit(samples.columns, samples.table, learned)
+        encoded = [encode(samples.columns, each.table) for each in parts]
+        xs, shape = [x for x, _ in encoded], encoded[0][0].shape[1:]
+        notes += [note for _, told in encoded[1:] for note in told]
+    x, held_out_x, y, held_out_y = xs[0][learned], xs[-1][kept], ys[0][learned], ys[-1][kept]
     alike, numbers = len(shape) > 1, x.shape[1] - len(codes_of(samples.columns))
     shift, target_shift = Shift.of(x, alike, numbers), Shift.none()
     if not (classes or how.boxes):
@@ -154,15 +154,6 @@ def prepare(samples: Samples, how: Reading) -> Data:
         x, y, held_out_x, held_out_y, goal, shape, mean, std, shift, target_shift,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
     )  # fmt: skip
-
-
-def encode_tables(samples: Samples, others: Samples, learned: Any, notes: list[str]) -> None:
-    """Make numbers of the rows of tables, by what those to learn from tell."""
-    samples.columns = fit(samples.columns, samples.table, learned)
-    samples.x, _ = encode(samples.columns, samples.table)
-    if others is not samples:
-        others.x, told = encode(samples.columns, others.table)
-        notes += told
 
 
 def table_of(columns: Sequence[Column], shift: Shift) -> str:
@@ -187,9 +178,7 @@ def as_rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
         raise Refused(f"{name} is {x.shape}; expected ({expected})")
     x = x.reshape(len(x), -1)
     if (wrong := rows_not_finite(x, "float64")).size:
-        raise Refused(
-            f"{samples.at(int(wrong[0]), name)} {describe_not_finite(x, wrong, 'float64')}"
-        )
+        raise Refused(f"{samples.at(int(wrong[0]), name)} {describe_not_finite(x, wrong)}")
     return x
 
 
@@ -282,8 +271,7 @@ def numeric_targets(samples: Samples, y: np.ndarray) -> np.ndarray:
             f"{samples.at(0, name)} is {str(y[0])[:50]!r}; expected numbers, for --task regression"
         )
     if (wrong := rows_not_finite(y, "float64")).size:
-        told = describe_not_finite(y, wrong, "float64")
-        raise Refused(f"{samples.at(int(wrong[0]), name)} {told}")
+        raise Refused(f"{samples.at(int(wrong[0]), name)} {describe_not_finite(y, wrong)}")
     return y.astype("float64")
 
 

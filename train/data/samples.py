@@ -113,14 +113,15 @@ def rows_not_finite(values: np.ndarray, dtype: str = "float32") -> np.ndarray:
     return np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))
 
 
-def describe_not_finite(values: np.ndarray, rows: np.ndarray, dtype: str = "float32") -> str:
+def describe_not_finite(values: np.ndarray, rows: np.ndarray) -> str:
     """The rest of a message that begins with the name of the first of these rows."""
     first = np.ravel(values[rows[0]])
     with np.errstate(over="ignore"):
-        value = first[~np.isfinite(first.astype(dtype))][0]
+        value = first[~np.isfinite(first.astype("float32"))][0]
+    in_float32 = " in float32" * bool(np.isfinite(value))
     return (
         f"has the value {value:g}; {len(rows)} of {len(values)} samples have one that is not "
-        f"finite in {dtype}; expected finite numbers"
+        f"finite{in_float32}; expected finite numbers"
     )
 
 

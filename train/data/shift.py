@@ -54,7 +54,8 @@ class Shift:
         size = size / unit
         offset = np.where((std > SAME * size) & (std < COARSE * size), mean, 0.0)
         offset = np.where((unit == 1) & (std > 1), np.round(offset), offset)  # of whole numbers
-        offset[:, numbers:], unit[:, numbers:] = 0, 1
+        if numbers is not None:
+            offset[:, numbers:], unit[:, numbers:] = 0, 1
         return cls(offset, unit)
 
     @property

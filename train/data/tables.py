@@ -29,7 +29,7 @@ from .samples import Reading, listed, shown
 __all__ = ["DESCRIBED", "Table", "is_table", "numbers_of", "pandas", "plain_number", "read_table"]
 
 TEXT = (".csv", ".tsv")
-DESCRIBED = ".csv, .tsv, .parquet and .xlsx"
+DESCRIBED = ".csv, .tsv, .parquet or .xlsx"
 DELIMITERS = ",;\t|"
 LONGEST_LINE = 1 << 20  # characters of the first line, which has all names
 MISSING = ("", "?", "na", "n/a", "#n/a", "nan", "null", "none")  # in lower case
@@ -131,7 +131,8 @@ def read_table(path: Path, how: Reading, texts: Collection[str] = ()) -> Table:
         try:
             return read_text(opened, how, texts)
         except UnicodeDecodeError as error:
-            raise Refused(not_decoded(opened().buffer, encoding, error)) from error
+            with opened().detach() as file:
+                raise Refused(not_decoded(file, encoding, error)) from error
 
 
 def read_text(opened: Callable[[], Any], how: Reading, texts: Collection[str]) -> Table:

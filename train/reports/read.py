@@ -196,7 +196,7 @@ def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
     data = load(name, validation, how)
     known = {
         "classes": (list(data.task.classes), run.classes),
-        "columns": (list(data.inputs), run.columns),
+        "columns": (list(data.columns), run.columns),
         "shape": (list(data.shape), run.shape),
         "samples": (len(data.x), lookup(config, "data", "samples")),
         "held_out": (len(data.held_out_x), lookup(config, "data", "held_out")),

@@ -75,7 +75,7 @@ $(TORCH): setup.cfg constraints/torch.txt
 $(MXNET): setup.cfg constraints/mxnet.txt
 	$(call venv,$(or $(MXNET_PYTHON),$(error $(NO_MXNET))))
 	$(pip_install) -c constraints/mxnet.txt \
-	    mxnet gluoncv pycocotools numba scikit-learn matplotlib tqdm pytest pytest-xdist hypothesis
+	    mxnet gluoncv pycocotools numba pandas scikit-learn matplotlib tqdm pytest pytest-xdist hypothesis
 	$(pip_install) --no-deps -e .
 	touch $@
 

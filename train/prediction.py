@@ -23,7 +23,7 @@ from layers.engine import gluon, mx, nd
 from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
-from .data.columns import Column, encode, from_json, inputs_of
+from .data.columns import Column, codes_of, encode, from_json, inputs_of
 from .data.images import SUFFIXES, file_source, image_shape, read_images, resize
 from .data.prepare import as_rows
 from .data.samples import Samples
@@ -175,7 +175,8 @@ def read_run(folder: Path) -> TrainedRun:
         config = json.loads(text)
         data, network = config["data"], config["network"]
         data = {"codes": [], "table": [], "offset": 0.0, "unit": 1.0} | data  # of a run of before
-        data["target"] = {"offset": 0.0, "unit": 1.0} | data["target"]
+        before = {"offset": 0.0, "unit": 1.0}
+        data["target"] = data["target"] | (before | data["target"])
         run = TrainedRun(
             *(data[name] for name in DATA),
             *(network[name] for name in ("inputs", "outputs")),
@@ -199,10 +200,13 @@ def checks(run: TrainedRun, columns: list[Column]) -> dict[str, bool]:
     def sizes(value: Any) -> bool:
         return isinstance(value, list) and all(type(n) is int and 0 < n < 2**31 for n in value)
 
-    def scales(value: Any) -> bool:
+    def scales(value: Any, length: int) -> bool:
         many = value if isinstance(value, list) else [value]
         right = all(type(v) in (int, float) and abs(v) <= 1e308 for v in many)
-        return right and (many is not value or len(many) in (features, features - codes))
+        return right and (many is not value or len(many) == length)
+
+    def units(value: Any, length: int) -> bool:
+        return scales(value, length) and bool((np.array(value) > 0).all())
 
     def is_image(shape: Any) -> bool:
         image = image_shape(tuple(shape)) if sizes(shape) else None
@@ -214,14 +218,14 @@ def checks(run: TrainedRun, columns: list[Column]) -> dict[str, bool]:
         "shape": sizes(run.shape) and bool(run.shape),
         "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
         "columns": texts(run.columns),
-        "codes": sizes(run.codes),
+        "codes": sizes(run.codes) and (not columns or codes_of(columns) == tuple(run.codes)),
         "table": not columns or inputs_of(columns) == tuple(run.columns),
-        "target": all(type(run.target[key]) in (int, float) for key in ("offset", "unit")),
+        "target": scales(run.target["offset"], -1) and units(run.target["unit"], -1),
         "pixels": run.pixels is None or run.pixels in (16, 255) and is_image(run.shape),
-        "mean": scales(run.mean),
-        "std": scales(run.std),
-        "offset": scales(run.offset),
-        "unit": scales(run.unit),
+        "mean": scales(run.mean, features - codes),
+        "std": scales(run.std, features - codes),
+        "offset": scales(run.offset, features),
+        "unit": units(run.unit, features),
         "resized": isinstance(run.resized, bool),
         "inputs": run.inputs in INPUTS,
         "outputs": run.outputs in OUTPUTS,

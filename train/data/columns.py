@@ -99,8 +99,8 @@ def from_json(values: Any) -> list[Column]:
         texts = [*column.values, *column.parts]
         if not all(isinstance(text, str) for text in texts) or {*column.parts} - {*PARTS}:
             raise ValueError(f"the column {column.name!r} has values of other types")
-        if not math.isfinite(column.fill):
-            raise ValueError(f"the column {column.name!r} has no number for missing values")
+        if not math.isfinite(column.fill) or (column.kind == "date") != (column.format in FORMATS):
+            raise ValueError(f"the column {column.name!r} has a fill or format of no training")
     return found
 
 
@@ -126,7 +126,8 @@ def find(
             if kind == "date":
                 here = replace(here, format=expect_dates(name, column))
             if here.kind == "number":
-                expect_numbers(name, column, table)
+                hint = f", or --ignore or --columns {shown(name)}:category"
+                expect_numbers(name, column, table, hint)
             if not here.is_used and name in named and here.kind != "empty":
                 here = replace(here, kind="number" if is_numeric(column) else "category", said="")
             found.append(replace(here, gone=int(column.isna().sum())))
@@ -183,7 +184,7 @@ def number_or_id(name: str, column: Any) -> Column:
     return Column(name, "number")
 
 
-def expect_numbers(name: str, column: Any, table: Table) -> None:
+def expect_numbers(name: str, column: Any, table: Table, hint: str = "") -> None:
     """Refuse a column of numbers with a value that is none.
 
     Raises
@@ -195,8 +196,7 @@ def expect_numbers(name: str, column: Any, table: Table) -> None:
     if wrong.size:
         value, more = column.iloc[wrong[0]], f" ({len(wrong)} such values)" * (len(wrong) > 1)
         raise Refused(
-            f"{table.at(wrong[0], name)} is {str(value)[:50]!r}{more}; expected a number, or "
-            f"--ignore or --columns {shown(name)}:category"
+            f"{table.at(wrong[0], name)} is {str(value)[:50]!r}{more}; expected a number{hint}"
         )
 
 

@@ -75,8 +75,8 @@ WITHOUT = {
     MODULE: "lowest highest steps net activation norm dropout residual patch units depth heads "
     "pretrained head schedule schedule_option warmup clip accumulate precision hybridize average "
     "kvstore",
-    DETECT: "lowest highest steps metric task target features ignore image_size hidden activation "
-    "norm dropout residual patch depth heads pretrained head kvstore",
+    DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
+    "image_size hidden activation norm dropout residual patch depth heads pretrained head kvstore",
     FIND_LR: "epochs patience metric lr schedule schedule_option warmup average kvstore config "
     "resume checkpoint_steps tensorboard",
 }
@@ -116,10 +116,17 @@ class Config:
     # What to learn.
     data: str = setting("digits", of.text("DATA"), "see below")
     validation: str | None = setting(None, of.text("DATA"), "held-out samples, as --data")
-    task: str = setting("classification", of.choice("classification", "regression"), "its targets")
+    task: str | None = setting(
+        None,
+        of.choice("classification", "regression"),
+        "(classification, unless targets look like numbers)",
+    )
     target: str | None = setting(None, of.text("COLUMN"), "what to predict (the last column)")
     features: tuple[str, ...] = setting((), of.names, "columns to use (all others)")
     ignore: tuple[str, ...] = setting((), of.names, "columns not to use (none)")
+    columns: tuple[str, ...] = setting((), of.names, "kinds: year:category,... (found by looking)")
+    encoding: str = setting("utf-8", of.text("NAME"), "of a table: utf-16, latin-1, ...")
+    decimal: str | None = setting(None, of.choice(",", "."), "decimal mark of a table (.)")
     image_size: tuple[int, int] | None = setting(None, of.size, "resize images to H x W pixels")
     net: str = setting("mlp", NET, "see below")
     hidden: list[int] | None = setting(None, of.sizes, "units of the hidden layers (256,128)")

@@ -286,8 +286,10 @@ def samples(network: Network, run: TrainedRun) -> np.ndarray:
     rng = np.random.default_rng(0)
     if run.pixels:
         return rng.integers(0, run.pixels + 1, (SAMPLES, network.features)).astype("float32")
-    values = rng.normal(size=(SAMPLES, network.features))
-    return (run.mean + np.array(run.std) * values).astype("float32")
+    values = rng.normal(size=(SAMPLES, network.features - len(run.codes)))
+    numbers = run.mean + np.array(run.std) * values
+    codes = [rng.integers(0, count, (SAMPLES, 1)) for count in run.codes]
+    return np.concatenate([numbers, *codes], axis=1).astype("float32")
 
 
 def reload(

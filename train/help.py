@@ -35,7 +35,8 @@ data:
   mnist[:FOLDER]           train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k,
   fashion-mnist[:FOLDER]   with .gz or without; FOLDER is ~/.mxnet/datasets/NAME if not given
   cifar10[:FOLDER]         data_batch_1.bin to data_batch_5.bin and test_batch.bin
-  FILE.csv, FILE.tsv       a line for each sample, after a line with the names of the columns
+  FILE.csv, FILE.tsv       a line for each sample, after a line with the names of the columns; also
+                           .csv.gz, .bz2, .xz, .zip, and FILE.parquet, FILE.xlsx
   FILE.npz                 x (samples, ...) and y (samples,); or x_train, y_train, x_test, y_test
   X.npy,Y.npy              the same as two files
   FOLDER                   images, PNG or JPEG, in a folder for each class
@@ -44,7 +45,12 @@ data:
 Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data
 without test samples a fifth is held out, the same part of each class and for every seed, or
 --validation names held-out samples. No training step sees them. Each column of a table is scaled
-by itself, pixels all alike; the saved net does it. Missing values are refused.
+by itself, pixels all alike; the saved net does it.
+
+Columns of a table are numbers, booleans, dates or categories: what is found is told before the
+training, and --columns year:category,seen:date says otherwise (KIND: number, boolean, date,
+category). Texts of many values and ids are left out. A missing number is the median.
+
 To predict with a trained net: python -m train.predict --help
 To find a learning rate before: python -m train.find_lr --help
 

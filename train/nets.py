@@ -8,7 +8,7 @@ from pathlib import Path
 from layers import nets
 from layers.engine import gluon, nd
 
-from . import Refused
+from . import Refused, scaling
 from .config import NETS, Config
 from .data import Data
 from .data.images import image_shape
@@ -16,7 +16,7 @@ from .messages import one_line
 from .own_file import described, load_file
 from .summary import Summary, summarize
 
-__all__ = ["Images", "initialize", "net_of", "try_out"]
+__all__ = ["Images", "initialize", "net_of", "try_out", "width"]
 
 # The options of nets whose names are not those of arguments.
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
@@ -51,11 +51,17 @@ def net_of(options: Config, data: Data):
         )
     try:
         if name == "mlp":
-            return nets.mlp(data.features, settings.pop("hidden_channels"), outputs, **settings)
+            return nets.mlp(width(data), settings.pop("hidden_channels"), outputs, **settings)
         return of_images(getattr(nets, name)(image, outputs, **settings), data.shape)
     except (ValueError, TypeError) as error:
         reason = one_line(error).removeprefix(f"{name}: ")
         raise Refused(f"--net {name}: {reason}") from error
+
+
+def width(data: Data) -> int:
+    """How many inputs the net itself has, after categories became numbers."""
+    codes = data.codes
+    return scaling.width(data.features - len(codes), codes)
 
 
 def of_images(net, shape: tuple[int, ...]):
@@ -112,7 +118,7 @@ def made_by_user(name: str, data: Data):
     file, _, function = name.rpartition(":")
     factory = function_of(name, Path(file).expanduser(), function)
     image = image_shape(data.shape)
-    shape = image or data.shape
+    shape = image or ((width(data),) if data.table else data.shape)
     try:
         net = factory(shape, data.task.outputs)
     except Exception as error:

@@ -13,7 +13,10 @@ import layers
 
 __all__ = ["DATA", "add_notes", "notes_of"]
 
-DATA = ("classes", "columns", "shape", "pixels", "resized", "mean", "std")
+DATA = (
+    *("classes", "columns", "codes", "table", "target"),
+    *("shape", "pixels", "resized", "mean", "std", "offset", "unit"),
+)
 
 
 def notes_of(config: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from . import Refused
 from .command_line import Parser
 from .program import Program, add_engine, write_whole
 from .screen import say
-from .settings import path
+from .settings import names, path
 
 __all__ = ["main"]
 
@@ -30,8 +30,9 @@ examples:
   {command} runs/cats photos --format json
 
 data:
-  FILE.csv, FILE.tsv  a line for each sample, after a line with the names of the columns; those that
-                      the network was trained with are found by their names, others are not used
+  FILE.csv, ...       a table, in any form that `python -m train` reads: the columns that the
+                      network was trained with are found by their names, and understood as there; of
+                      the others ids are repeated, and those that --keep names
   FILE.npz, FILE.npy  x (samples, ...), in the npz by this name or x_test; of images with the
                       channels first or last
   IMAGE               PNG or JPEG of the size of those that it was trained with, if that was images;
@@ -63,6 +64,11 @@ def add(parser: Parser) -> None:
     option("--overwrite", action="store_true", help="replace the file that --out names")
     option("--format", choices=["csv", "json"], default="csv", metavar="KIND", help="csv or json")
     option("--probabilities", action="store_true", help="those of all classes")
+    option(
+        "--keep", type=names.parse, default=(), metavar="A,B", help="columns of a table to repeat"
+    )
+    option("--encoding", default="utf-8", metavar="NAME", help="of a table: utf-16, ... (utf-8)")
+    option("--decimal", choices=[",", "."], metavar="MARK", help="decimal mark of a table (.)")
     add_engine(parser)
 
 
@@ -84,9 +90,13 @@ def check(options: argparse.Namespace) -> None:
 
 
 def work(options: argparse.Namespace) -> None:
+    from .data import Reading
     from .prediction import predictions, write_csv, write_json  # not before the engine
 
-    found = predictions(options.run, options.data)
+    how = Reading(features=options.keep, encoding=options.encoding, decimal=options.decimal)
+    found = predictions(options.run, options.data, how)
+    for line in found.notes:
+        say(line, sys.stderr)
     if options.probabilities and found.size:
         raise Refused(
             f"--probabilities: the network of {options.run} finds objects, and has the probability "

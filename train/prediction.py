@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ from layers.engine import gluon, mx, nd
 from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
+from .data.columns import Column, codes_of, encode, from_json, inputs_of
 from .data.images import SUFFIXES, file_source, image_shape, read_images, resize
 from .data.prepare import as_rows
 from .data.samples import Samples
-from .data.table import SUFFIXES as TABLES
-from .data.table import read_csv
+from .data.shift import Shift
+from .data.tables import is_table, read_table
 from .messages import one_line
 from .notes import DATA
 from .symbolic import UNKNOWN, register_names_of_before
@@ -48,13 +49,31 @@ class TrainedRun:
 
     classes: list[str]
     columns: list[str]
+    codes: list[int]
+    table: list[dict[str, Any]]
+    target: dict[str, Any]
     shape: list[int]
     pixels: int | None
     resized: bool
     mean: float | list[float]
     std: float | list[float]
+    offset: float | list[float]
+    unit: float | list[float]
     inputs: list[str]
     outputs: str
+
+    @property
+    def described(self) -> list[Column]:
+        """How the columns of a table become features."""
+        return from_json(self.table)
+
+    @property
+    def shift(self) -> Shift:
+        return Shift.from_json(self.offset, self.unit)
+
+    @property
+    def target_shift(self) -> Shift:
+        return Shift.from_json(self.target["offset"], self.target["unit"])
 
     @property
     def size(self) -> tuple[int, ...]:
@@ -72,16 +91,24 @@ class Predictions:
         probability, and the box in parts of the image
     files : of each sample, where samples are images
     size : width and height of an image, where objects are found in it
+    kept : columns of the table, which are repeated
+    notes : sentences for the user
+    digits : of each number, behind the point, that the network has; None: it has seven in all
     """
 
     classes: list[str]
     values: np.ndarray
     files: tuple[str, ...]
     size: tuple[int, ...] = ()
+    kept: dict[str, list[str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    digits: list[int] | None = None
 
 
-def predictions(folder: Path, name: str) -> Predictions:
+def predictions(folder: Path, name: str, how: Reading | None = None) -> Predictions:
     """What the network of a run's folder says of the samples in a file, or of images.
+
+    `how` are encoding and decimal mark of a table, and as features the columns to be repeated.
 
     Raises
     ------
@@ -90,25 +117,39 @@ def predictions(folder: Path, name: str) -> Predictions:
     """
     run = read_run(folder)
     try:
-        samples = read_samples(name, run)
+        kept: dict[str, list[str]] = {}
+        samples = read_samples(name, run, how or Reading(), kept)
         if samples.x.ndim == 2 and len(run.shape) > 1:  # rows already
             samples.x = samples.x.reshape(-1, *fitting(samples, run))
         samples.x = as_trained(samples.x, tuple(run.shape))
         if run.resized and samples.x.ndim == len(run.shape) + 1 and not samples.files:
             first = len(run.shape) == 3 and run.shape[2] > 4  # the channels are before the height
             samples.x = resize(samples.x, tuple(run.shape[1:] if first else run.shape[:2]))
-        x = as_rows(samples, tuple(run.shape))
+        x = run.shift.take(as_rows(samples, tuple(run.shape)))
     except Refused as error:
-        is_table = Path(name).suffix.lower() in (*TABLES, ".npz", ".npy")
+        has_rows = is_table(name) or Path(name).suffix.lower() in (".npz", ".npy")
         hint = f"; the network was trained with images {tuple(run.shape)}"
-        told = f"{error}{hint if is_table and run.pixels is not None else ''}"
+        told = f"{error}{hint if has_rows and run.pixels is not None else ''}"
         raise Refused(told if name in told else f"{name}: {told}") from error
     except MemoryError as error:
         raise Refused(f"{name}: it does not fit in memory") from error
     outputs = forward(folder, run, x)
     if run.outputs == "scores":
         outputs = softmax(outputs)
-    return Predictions(run.classes, outputs, samples.files, run.size)
+    notes, digits = tuple(samples.notes), None
+    if run.outputs == "values":
+        shift, own = run.target_shift, outputs[:, 0]
+        outputs = shift.back(outputs)
+        if not shift.is_none:
+            digits = digits_of(own * shift.unit[0])
+    return Predictions(run.classes, outputs, samples.files, run.size, kept, notes, digits)
+
+
+def digits_of(values: np.ndarray) -> list[int]:
+    """How many digits behind the point numbers have, of which seven in all are right."""
+    with np.errstate(divide="ignore"):
+        places = np.floor(np.log10(np.abs(values)))
+    return [int(6 - max(place, -300)) for place in places.tolist()]
 
 
 def read_run(folder: Path) -> TrainedRun:
@@ -133,20 +174,24 @@ def read_run(folder: Path) -> TrainedRun:
     try:
         config = json.loads(text)
         data, network = config["data"], config["network"]
+        data = {"codes": [], "table": [], "offset": 0.0, "unit": 1.0} | data  # of a run of before
+        before = {"offset": 0.0, "unit": 1.0}
+        data["target"] = data["target"] | (before | data["target"])
         run = TrainedRun(
             *(data[name] for name in DATA),
             *(network[name] for name in ("inputs", "outputs")),
         )
+        columns = run.described
     except KeyError as error:
         raise Refused(f"{path} is not of a run of this program: there is no {error}") from error
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise Refused(f"{path} is not of a run of this program: {error}") from error
-    if wrong := [name for name, right in checks(run).items() if not right]:
+    if wrong := [name for name, right in checks(run, columns).items() if not right]:
         raise Refused(f"{path} is not of a run of this program: {wrong[0]} is wrong in it")
     return run
 
 
-def checks(run: TrainedRun) -> dict[str, bool]:
+def checks(run: TrainedRun, columns: list[Column]) -> dict[str, bool]:
     """Whether each value is of the type that a run has written."""
 
     def texts(value: Any) -> bool:
@@ -155,23 +200,32 @@ def checks(run: TrainedRun) -> dict[str, bool]:
     def sizes(value: Any) -> bool:
         return isinstance(value, list) and all(type(n) is int and 0 < n < 2**31 for n in value)
 
-    def scales(value: Any) -> bool:
+    def scales(value: Any, length: int) -> bool:
         many = value if isinstance(value, list) else [value]
-        right = all(type(v) in (int, float) and abs(v) < 1e300 for v in many)
-        return right and (many is not value or len(many) == features)
+        right = all(type(v) in (int, float) and abs(v) <= 1e308 for v in many)
+        return right and (many is not value or len(many) == length)
+
+    def units(value: Any, length: int) -> bool:
+        return scales(value, length) and bool((np.array(value) > 0).all())
 
     def is_image(shape: Any) -> bool:
         image = image_shape(tuple(shape)) if sizes(shape) else None
         return image is not None and image[0] in (1, 3)
 
     features = math.prod(run.shape) if sizes(run.shape) else 0
+    codes = len(run.codes) if isinstance(run.codes, list) else 0
     return {
         "shape": sizes(run.shape) and bool(run.shape),
         "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
         "columns": texts(run.columns),
+        "codes": sizes(run.codes) and (not columns or codes_of(columns) == tuple(run.codes)),
+        "table": not columns or inputs_of(columns) == tuple(run.columns),
+        "target": scales(run.target["offset"], -1) and units(run.target["unit"], -1),
         "pixels": run.pixels is None or run.pixels in (16, 255) and is_image(run.shape),
-        "mean": scales(run.mean),
-        "std": scales(run.std),
+        "mean": scales(run.mean, features - codes),
+        "std": scales(run.std, features - codes),
+        "offset": scales(run.offset, features),
+        "unit": units(run.unit, features),
         "resized": isinstance(run.resized, bool),
         "inputs": run.inputs in INPUTS,
         "outputs": run.outputs in OUTPUTS,
@@ -207,8 +261,8 @@ def as_trained(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
-def read_samples(name: str, run: TrainedRun) -> Samples:
-    """The samples that a name stands for, without targets.
+def read_samples(name: str, run: TrainedRun, how: Reading, kept: dict[str, list[str]]) -> Samples:
+    """The samples that a name stands for, without targets; `kept` gets the columns to repeat.
 
     Raises
     ------
@@ -218,8 +272,8 @@ def read_samples(name: str, run: TrainedRun) -> Samples:
     """
     path = Path(os.path.expanduser(name))
     suffix = path.suffix.lower()
-    if suffix in TABLES:
-        return read_csv(path, Reading(features=tuple(run.columns), labelled=False))
+    if is_table(name):
+        return read_rows(path, run, how, kept)
     if suffix == ".npz":
         arrays, _ = read_npz(path, (("x",), ("x_test",)))
         (x_name, x), *_ = arrays.items()
@@ -233,7 +287,19 @@ def read_samples(name: str, run: TrainedRun) -> Samples:
         return read_pictures(paths, run)
     if suffix in SUFFIXES:
         return read_pictures([path], run)
-    raise Refused("expected a csv, npz or npy file, an image, or a folder of images")
+    raise Refused("expected a table, an npz or npy file, an image, or a folder of images")
+
+
+def read_rows(path: Path, run: TrainedRun, how: Reading, kept: dict[str, list[str]]) -> Samples:
+    """The rows of a table, as the training has understood its columns; ids are kept."""
+    columns = run.described or [Column(name, "number") for name in run.columns]
+    texts = [column.name for column in columns if column.kind not in ("number", "empty")]
+    table = read_table(path, replace(how, labelled=False), [*texts, *how.features])
+    ids = [c.name for c in columns if c.kind in ("id", "index") and c.name in table.names]
+    for name in dict.fromkeys((*how.features, *ids)):
+        kept[name] = table.column(name).astype(object).fillna("").map(str).tolist()
+    x, notes = encode(columns, table)
+    return Samples(x, None, table=table, notes=notes)
 
 
 def read_pictures(paths: list[Path], run: TrainedRun) -> Samples:
@@ -312,13 +378,15 @@ def records(found: Predictions, probabilities: bool) -> Iterator[dict[str, Any]]
             yield from objects(found, i)
             continue
         record: dict[str, Any] = {"file": found.files[i]} if found.files else {"row": i + 1}
+        record |= {name: texts[i] for name, texts in found.kept.items() if name not in record}
         if found.classes:
             best = max(range(len(values)), key=values.__getitem__)
             record |= {"class": found.classes[best], "probability": rounded(values[best])}
             if probabilities:
                 record["probabilities"] = dict(zip(found.classes, map(rounded, values)))
         else:
-            record["value"] = rounded(values[0])
+            digits = found.digits
+            record["value"] = round(values[0], digits[i]) if digits else rounded(values[0])
         yield record
 
 

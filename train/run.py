@@ -12,6 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from layers import engine
 from layers.engine import mx, nd
 
@@ -20,10 +22,11 @@ from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints
 from .config import DETECT, Config
-from .data import ArrayBatches, Data, Reading, load, steps
+from .data import ArrayBatches, Data, Reading, load, shown, steps
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Measure, Meter, Run, train
 from .metrics import chosen, joined, probabilities
+from .nets import width
 from .optimizers import settings_of
 from .progress import Logging
 from .results import History
@@ -190,6 +193,7 @@ def show_and_write(
     rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
     config["result"] = results_of(best, run) | {
         **r2(best, data),
+        **guessed(data),
         "epochs_done": len(epochs),
         "seconds": seconds,
         "samples_per_second": rate,
@@ -233,6 +237,10 @@ def reading(options: Config) -> Reading:
         options.ignore,
         options.image_size,
         boxes=options.program == DETECT,
+        columns=options.columns,
+        encoding=options.encoding,
+        decimal=options.decimal,
+        asked=options.task is None,
     )
 
 
@@ -282,7 +290,24 @@ def scores_of(run: Run, data: Data) -> str:
 def summary(last: Epoch, data: Data, measure: Measure) -> str:
     """The results on the held-out samples."""
     shares = "".join(f"R² {value:.4f}, " for value in r2(last, data).values())
-    return (shares if measure.metric != "r2" else "") + measure.result(last.held_out_metric)
+    told = "".join(
+        f" ({share:.2%} are of the largest class, {shown(data.task.classes[largest(data)])})"
+        for share in guessed(data).values()
+    )
+    shares = "" if measure.metric == "r2" else shares
+    return shares + measure.result(last.held_out_metric) + told
+
+
+def largest(data: Data) -> int:
+    """Return the class that most of the samples to learn from have."""
+    return int(np.bincount(data.y.astype(int)).argmax())
+
+
+def guessed(data: Data) -> dict[str, float]:
+    """Return the accuracy of always saying the largest class."""
+    if data.y.ndim > 1 or not data.task.classes:
+        return {}
+    return {"held_out_accuracy_of_largest_class": float((data.held_out_y == largest(data)).mean())}
 
 
 def r2(last: Epoch, data: Data) -> dict[str, float]:
@@ -363,12 +388,20 @@ def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
             "shape": data.shape,
             "task": task.name,
             "classes": task.classes,
-            "target": {"name": data.target, "mean": task.mean, "std": task.std},
+            "target": {
+                "name": data.target,
+                "mean": task.mean,
+                "std": task.std,
+                **data.target_shift.json(),
+            },
             "columns": data.columns,
+            "codes": data.codes,
+            "table": [column.json() for column in data.table],
             "pixels": data.pixels,
             "resized": data.resized,
             "mean": data.mean.item() if single else data.mean[0].tolist(),
             "std": data.std.item() if single else data.std[0].tolist(),
+            **data.shift.json(),
         },
         "network": {
             **network(options, data),
@@ -392,7 +425,7 @@ def network(options: Config, data: Data) -> dict[str, Any]:
     """The net by its name, and the sizes of a perceptron's layers."""
     if options.net != "mlp":
         return {"net": options.net}
-    units = [data.features, *options.of_net("hidden"), data.task.outputs]
+    units = [width(data), *options.of_net("hidden"), data.task.outputs]
     return {"net": options.net, "units": units}
 
 

@@ -18,6 +18,7 @@ from .data import Data, steps
 from .loop import Meter
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
+from .scaling import embedded, encoded
 from .state import NamedArrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
 from .tensors import tensors_as_bytes
@@ -132,9 +133,14 @@ def mlp(hidden: list[int], data: Data):
     Its inputs are `data` and `softmax_label`; `fc1_weight`, `fc1_bias` and so on its parameters,
     `mean` and `std` constants. It ends in `train.softmax`, or for a number in `train.regression`.
     """
-    task, shape = data.task, data.mean.shape
-    x = mx.sym.broadcast_sub(mx.sym.Variable("data"), mx.sym.Variable("mean", shape=shape))
-    x = mx.sym.broadcast_div(x, mx.sym.Variable("std", shape=shape))
+    task, shapes, codes = data.task, dict.fromkeys(constants_of(data), data.mean.shape), data.codes
+    shapes |= {f"embedding{i}": shape for i, shape in embedded(codes).items()}
+    arrays = {name: mx.sym.Variable(name, shape=shape) for name, shape in shapes.items()}
+    x = mx.sym.Variable("data")
+    if codes:
+        x = encoded(mx.sym, x, data.mean.shape[1], codes, arrays)
+    else:
+        x = mx.sym.broadcast_div(mx.sym.broadcast_sub(x, arrays["mean"]), arrays["std"])
     for i, units in enumerate(hidden, 1):
         weight = mx.sym.Variable(f"fc{i}_weight", init=mx.init.Xavier(magnitude=SIGMOID))
         x = mx.sym.FullyConnected(x, weight, num_hidden=units, name=f"fc{i}")
@@ -144,6 +150,11 @@ def mlp(hidden: list[int], data: Data):
     if not task.classes:
         end = {"op_type": "train.regression", "mean": task.mean, "std": task.std}
     return mx.sym.Custom(data=x, name="softmax", **end)
+
+
+def constants_of(data: Data) -> dict[str, np.ndarray]:
+    """The arrays of the scaling; none, where there are only codes."""
+    return {"mean": data.mean, "std": data.std} if data.mean.size else {}
 
 
 def plain(graph):
@@ -176,7 +187,7 @@ class Learner:
         held_out, size = len(data.held_out_x), options.batch_size
         if held_out // steps(held_out, size) < len(ctx):
             raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")
-        net, constants = mlp(options.of_net("hidden"), data), {"mean": data.mean, "std": data.std}
+        net, constants = mlp(options.of_net("hidden"), data), constants_of(data)
         module = mx.mod.Module(net, context=ctx, fixed_param_names=[*constants])
         n = min(size, len(data.x))
         module.bind([("data", (n, data.features))], [("softmax_label", (n,))])

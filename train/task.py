@@ -20,12 +20,15 @@ class Task:
     classes : tuple of str
         Their names, in the order of the network's outputs.
     mean, std : float
-        Of the numbers to learn from.
+        Of the numbers to learn from, as the network has them.
+    unit : float
+        That they have there; 1, unless they are outside the range of float32.
     """
 
     classes: tuple[str, ...] = ()
     mean: float = 0.0
     std: float = 1.0
+    unit: float = 1.0
 
     @property
     def name(self) -> str:
@@ -70,7 +73,7 @@ class Task:
         return metric if self.classes else -metric
 
     def show(self, metric: float) -> str:
-        return f"{metric:.2%}" if self.classes else f"{metric:.4g}"
+        return f"{metric:.2%}" if self.classes else f"{metric * self.unit:.4g}"
 
     def result(self, metric: float) -> str:
         """The metric of the held-out samples, as a sentence without a full stop."""

@@ -160,13 +160,11 @@ APART = {"x_train": X, "y_train": LABELS, "x_test": X, "y_test": LABELS}
         ({"x": X, "y": LABELS * 0}, "y has only the class 0"),
         (
             {"x": np.where(np.arange(10).reshape(5, 2) > 6, np.nan, X), "y": LABELS},
-            "x[3] has the value nan; 2 of 5 samples have one that is not finite in float32; "
-            "expected finite numbers",
+            "x[3] has the value nan; 2 of 5 samples have one that is not finite; expected finite n",
         ),
         ({"x": X * np.inf, "y": LABELS}, "x[0] has the value inf; 5 of 5 samples have one that"),
-        ({"x": -X * 1e300, "y": LABELS}, "x[0] has the value -1e+300; 5 of 5 samples have one "),
         (
-            APART | {"x_train": 0 * X + 3e38, "x_test": 0 * X - 3e38},
+            APART | {"x_train": 0 * X + 3e-39, "x_test": 0 * X - 3e38},
             "x_train has values too far apart",
         ),
         ({"x": X[:3], "y": LABELS[:3]}, "there are 3 samples; expected 5 or more"),
@@ -289,11 +287,14 @@ def test_regression(npz):
     "y, reason",
     [
         (LABELS * 0, "y is always 0; there is nothing to learn"),
-        (LABELS * np.nan, "y[0] has the value nan; 5 of 5 samples have one that is not finite in "),
-        (LABELS * 1e300, "y[1] has the value 1e+300; 3 of 5 samples have one that is not finite"),
+        (LABELS * np.nan, "y[0] has the value nan; 5 of 5 samples have one that is not finite"),
+        (
+            np.where(LABELS, LABELS, -np.inf),
+            "y[0] has the value -inf; 2 of 5 samples have one that is not fin",
+        ),
         (np.array(list("abcde")), "y[0] is 'a'; expected numbers, for --task regression"),
     ],
-    ids=["one value", "nan", "too large", "texts"],
+    ids=["one value", "nan", "infinite", "texts"],
 )
 def test_numbers_that_cannot_be_learned(npz, y, reason):
     assert reason in refusal(npz(x=X, y=y), how=NUMBERS)

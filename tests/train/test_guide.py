@@ -70,6 +70,33 @@ def test_commands(tmp_path, monkeypatch, capsys):
         assert (tmp_path / name).exists()
 
 
+def test_the_reader_of_a_run(tmp_path, capsys):
+    """The page's own program says what `train.predict` says."""
+    table = ["age,city,shop,kind"]
+    for i in range(90):
+        row = (
+            i,
+            "" if i % 9 == 0 else ("Rome", "Oslo")[i % 2],
+            f"s{i % 15}",
+            ("low", "high")[i > 40],
+        )
+        table.append(",".join(map(str, row)))
+    table[5] = table[5].replace("4,", ",", 1)
+    (tmp_path / "a.csv").write_text("\n".join(table))
+    run = tmp_path / "run"
+    argv = ["--data", tmp_path / "a.csv", "--epochs", "5", "--hidden", "8", "--out", run]
+    assert program("train")([*map(str, argv)]) == 0
+    (text,) = (
+        each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "places" in each
+    )
+    exec(text, found := {})
+    said = found["predict"](run, tmp_path / "a.csv")
+    capsys.readouterr()
+    assert program("train.predict")([str(run), str(tmp_path / "a.csv")]) == 0
+    told = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert said == [row["class"] for row in told] and len({*said}) == 2
+
+
 def rows(title):
     """The names in the first column of the table whose first row this is, without arguments."""
     _, _, table = PAGE.partition(f"| {title} |")

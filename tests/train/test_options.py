@@ -49,6 +49,7 @@ def test_everything_given(monkeypatch):
     line = (
         "--data mnist:/data --validation mnist:/more --task regression --target price "
         "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
+        "--columns year:category --encoding utf-16 --decimal , "
         "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
         "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet "
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
@@ -65,6 +66,9 @@ def test_everything_given(monkeypatch):
         "target": "price",
         "features": ("a", "b, c"),
         "ignore": ("id",),
+        "columns": ("year:category",),
+        "encoding": "utf-16",
+        "decimal": ",",
         "image_size": (32, 48),
         "ctx": (("gpu", 0), ("cpu", 1)),
         "hidden": [7, 5, 3],

@@ -2,7 +2,7 @@
 
 from .feed import ArrayBatches, Batches, Stream, batches, batches_of, steps
 from .prepare import Data, load
-from .samples import Reading, describe_not_finite, rows_not_finite
+from .samples import Reading, describe_not_finite, rows_not_finite, shown
 from .sources import describe_sources, read
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "load",
     "read",
     "rows_not_finite",
+    "shown",
     "steps",
 ]

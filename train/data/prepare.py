@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ import numpy as np
 from .. import Refused
 from ..task import Detection, Task
 from .boxes import boxes, kinds_of
+from .columns import Column, codes_of, described, encode, fit, inputs_of
 from .samples import Reading, Samples, describe_not_finite, listed, rows_not_finite, shown
-from .sources import is_table, read
+from .shift import Shift, moments
+from .sources import read
+from .tables import DESCRIBED, is_table
 
 __all__ = ["Data", "as_rows", "load"]
 
-CHUNK = 1 << 22  # numbers that are summed at once, in float64
+MANY = 20  # whole numbers that are surely classes; of more, each has 5 samples
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -30,8 +34,10 @@ class Data:
         class and box, and -1 behind the last; as float32
     task : the classes, a number, or objects
     shape : of one sample, before it became a row
-    mean, std : (1, features) where each feature has its own, (1, 1) where they are one for all
-    columns, target : names in a table
+    mean, std : (1, numbers) where each feature has its own, (1, 1) where they are one for all
+    shift, target_shift : what x and y have been moved by, where float32 is too coarse for them
+    table : how the columns of a table become features
+    target : the name of a table's column
     pixels : the value of a white pixel, where samples are images; else None
     resized : images were resized
     notes : sentences for the user
@@ -45,7 +51,9 @@ class Data:
     shape: tuple[int, ...]
     mean: np.ndarray
     std: np.ndarray
-    columns: tuple[str, ...] = ()
+    shift: Shift = Shift.none()
+    target_shift: Shift = Shift.none()
+    table: Sequence[Column] = ()
     target: str | None = None
     pixels: int | None = None
     resized: bool = False
@@ -64,6 +72,16 @@ class Data:
         if not self.task.classes:
             return np.array([self.task.mean])
         return np.bincount(self.y.astype(int), minlength=len(self.task.classes)) / len(self.y)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the features, of a table."""
+        return inputs_of(self.table)
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """How many values each of the last features has, where these are codes of categories."""
+        return codes_of(self.table)
 
 
 def load(name: str, validation: str | None = None, how: Reading | None = None) -> Data:
@@ -98,11 +116,16 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
     Refused
         The others are a table and these are not, or these have held-out samples of their own.
     """
-    if samples.columns and not is_table(name):
-        raise Refused("it is no table; expected a .csv or .tsv file, as --data is")
+    if samples.table and not is_table(name):
+        raise Refused(f"it is no table; expected a {DESCRIBED} file, as --data is")
     shape = samples.x.shape[1:] if samples.pixels else None
     size = how.size if samples.resized else None
-    columns = {"features": samples.columns, "ignore": ()}  # of which none is ignored
+    used = [column for column in samples.columns if column.is_used]
+    columns = {
+        "features": tuple(column.name for column in used),
+        "columns": tuple(f"{column.name}:{column.kind}" for column in used),
+        "ignore": (),  # of which none is used
+    }
     found = read(name, replace(how, target=samples.target, **columns, shape=shape, size=size))
     if found.held_out:
         raise Refused("it has held-out samples of its own; expected one set of samples")
@@ -111,34 +134,51 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
 
 def prepare(samples: Samples, how: Reading) -> Data:
     """Make rows of the samples, hold a fifth out if none are held out yet, and find the scaling."""
-    shape = samples.x.shape[1:]
-    x, notes = as_rows(samples, shape), list(samples.notes)
-    find, read = (kinds_of, boxes) if how.boxes else (classes_of, targets)
+    notes, others, shape = list(samples.notes), samples.held_out, samples.x.shape[1:]
+    parts = [each for each in (samples, others) if each]
+    find, read = (kinds_of, boxes) if how.boxes else (partial(classes_of, how=how), targets)
+    xs = [] if samples.table else [as_rows(each, shape) for each in parts]
     classes = () if how.regression else samples.classes or find(samples)
-    y = read(samples, classes)
-    if samples.held_out:
-        held_out = samples.held_out
-        held_out_x = as_rows(held_out, shape)
-        held_out_y = read(held_out, classes)
-    else:
-        learned, kept = hold_out(y, () if how.boxes else classes, notes)
-        x, y, held_out_x, held_out_y = x[learned], y[learned], x[kept], y[kept]
-    mean, std = scaling(x, alike=len(shape) > 1)
-    check_range(samples.x_name, (x, held_out_x), mean, std)
-    goal = Detection(classes) if how.boxes else task(y, classes, samples.y_name)
+    ys = [read(each, classes) for each in parts]
+    learned, kept = slice(None), slice(None)
+    if others is None:
+        learned, kept = hold_out(ys[0], () if how.boxes else classes, notes)
+    if samples.table:
+        samples.columns = fit(samples.columns, samples.table, learned)
+        encoded = [encode(samples.columns, each.table) for each in parts]
+        xs, shape = [x for x, _ in encoded], encoded[0][0].shape[1:]
+        notes += [note for _, told in encoded[1:] for note in told]
+    x, held_out_x, y, held_out_y = xs[0][learned], xs[-1][kept], ys[0][learned], ys[-1][kept]
+    alike, numbers = len(shape) > 1, x.shape[1] - len(codes_of(samples.columns))
+    shift, target_shift = Shift.of(x, alike, numbers), Shift.none()
+    if not (classes or how.boxes):
+        target_shift = Shift.of(y[:, None])
+        y, held_out_y = (target_shift.take(part[:, None])[:, 0] for part in (y, held_out_y))
+    x, held_out_x = shift.take(x), shift.take(held_out_x)
+    mean, std = scaling(x[:, :numbers], alike)
+    check_range(samples.x_name, (x[:, :numbers], held_out_x[:, :numbers]), mean, std)
+    goal = Detection(classes) if how.boxes else task(y, classes, samples.y_name, target_shift)
+    if samples.table:
+        notes.insert(0, table_of(samples.columns, shift))
     return Data(
-        x, y, held_out_x, held_out_y, goal, shape, mean, std,
+        x, y, held_out_x, held_out_y, goal, shape, mean, std, shift, target_shift,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
     )  # fmt: skip
 
 
+def table_of(columns: Sequence[Column], shift: Shift) -> str:
+    """A table of the columns: of what kind each is, and what is done with it."""
+    names = inputs_of(columns)
+    return described(columns, {name: shift.described(i) for i, name in enumerate(names)})
+
+
 def as_rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
-    """Samples of this shape as rows: pixels as they are, other numbers as float32.
+    """Samples of this shape as rows.
 
     Raises
     ------
     Refused
-        The samples have another shape, or a value that is not finite in float32.
+        The samples have another shape, or a value that is not finite.
     """
     x, name = samples.x, samples.x_name
     if x.ndim < 2 or not x.size:
@@ -147,23 +187,22 @@ def as_rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
         expected = ", ".join(map(str, ("samples", *shape)))
         raise Refused(f"{name} is {x.shape}; expected ({expected})")
     x = x.reshape(len(x), -1)
-    if x.dtype == np.uint8:
-        return x
-    if (wrong := rows_not_finite(x)).size:
+    if (wrong := rows_not_finite(x, "float64")).size:
         raise Refused(f"{samples.at(int(wrong[0]), name)} {describe_not_finite(x, wrong)}")
-    return x.astype("float32")
+    return x
 
 
-def classes_of(samples: Samples) -> tuple[str, ...]:
+def classes_of(samples: Samples, how: Reading) -> tuple[str, ...]:
     """The names of the classes that there are: sorted, numbers by their values.
 
     Raises
     ------
     Refused
-        A class is neither a whole number nor a text, or there is only one class.
+        A class is neither a whole number nor a text, there is only one class, or there are so many
+        numbers that they may be no classes.
     """
     y, name = column_of_targets(samples), samples.y_name
-    if y.dtype.kind != "U":
+    if y.dtype.kind == "f":
         wrong = np.flatnonzero(~(np.isfinite(y) & (y == np.floor(y))))
         if wrong.size:
             raise Refused(
@@ -173,17 +212,22 @@ def classes_of(samples: Samples) -> tuple[str, ...]:
     found = [class_name(value) for value in np.unique(y).tolist()]
     if len(found) < 2:
         raise Refused(f"{name} has only the class {shown(found[0])}; expected two classes or more")
+    if how.asked and y.dtype.kind != "U" and len(found) > max(MANY, len(y) // 5):
+        raise Refused(
+            f"{name} has {len(found)} different whole numbers in {len(y)} samples; expected --task "
+            "regression, if they are numbers to predict, or --task classification, if classes"
+        )
     return tuple(found)
 
 
 def class_name(value: float | str) -> str:
     """The name of a class: of 3 and of 3.0 it is 3."""
-    whole = not isinstance(value, str) and np.isfinite(value) and value == int(value)
-    return str(int(value)) if whole else str(value)
+    is_float = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_float or isinstance(value, bool) else value)
 
 
 def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
-    """Indices of classes, or, where there are none, numbers; as float32.
+    """Indices of classes in float32, or, where there are none, numbers in float64.
 
     Raises
     ------
@@ -236,12 +280,12 @@ def numeric_targets(samples: Samples, y: np.ndarray) -> np.ndarray:
         raise Refused(
             f"{samples.at(0, name)} is {str(y[0])[:50]!r}; expected numbers, for --task regression"
         )
-    if (wrong := rows_not_finite(y)).size:
+    if (wrong := rows_not_finite(y, "float64")).size:
         raise Refused(f"{samples.at(int(wrong[0]), name)} {describe_not_finite(y, wrong)}")
-    return y.astype("float32")
+    return y.astype("float64")
 
 
-def task(y: np.ndarray, classes: tuple[str, ...], name: str) -> Task:
+def task(y: np.ndarray, classes: tuple[str, ...], name: str, shift: Shift) -> Task:
     """The task of learning these targets.
 
     Raises
@@ -253,8 +297,9 @@ def task(y: np.ndarray, classes: tuple[str, ...], name: str) -> Task:
         return Task(classes)
     mean, std = float(y.mean(dtype="float64")), float(y.std(dtype="float64"))
     if not np.float32(std):
-        raise Refused(f"{name} is always {y[0]:g}; there is nothing to learn")
-    return Task((), mean, std)
+        value = shift.back(y[:1]).item()
+        raise Refused(f"{name} is always {value:g}; there is nothing to learn")
+    return Task((), mean, std, shift.unit.item())
 
 
 def hold_out(y: np.ndarray, classes: tuple[str, ...], notes: list[str]) -> Sequence[Any]:
@@ -296,17 +341,10 @@ def hold_out(y: np.ndarray, classes: tuple[str, ...], notes: list[str]) -> Seque
 def scaling(x: np.ndarray, alike: bool) -> Pair:
     """Mean and deviation of each feature, or of all `alike`; what is constant has a deviation of 1.
 
-    In float64, of some rows at a time: pixels of eight bits are never all converted.
+    In float32, in which the network has them.
     """
-    size = max(1, CHUNK // x.shape[1])
-    chunks = [slice(i, i + size) for i in range(0, len(x), size)]
-    mean = np.sum([x[part].sum(axis=0, dtype="float64") for part in chunks], axis=0) / len(x)
-    variance = np.sum([np.square(x[p] - mean).sum(axis=0) for p in chunks], axis=0) / len(x)
-    if alike:
-        variance = (variance + np.square(mean - mean.mean())).mean(keepdims=True)
-        mean = mean.mean(keepdims=True)
-    std = np.sqrt(variance).astype("float32")
-    return mean.astype("float32")[None], np.where(std == 0, np.float32(1), std)[None]
+    mean, std = (each.astype("float32") for each in moments(x, alike))
+    return mean, np.where(std == 0, np.float32(1), std)
 
 
 def check_range(name: str, parts: Pair, mean: np.ndarray, std: np.ndarray) -> None:
@@ -317,7 +355,7 @@ def check_range(name: str, parts: Pair, mean: np.ndarray, std: np.ndarray) -> No
     Refused
         A scaled value is not finite in float32.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         for x in parts:
             for extreme in (x.min(axis=0), x.max(axis=0)):
                 if not np.isfinite((extreme.astype("float32") - mean) / std).all():

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..settings import joined
+
+if TYPE_CHECKING:
+    from .columns import Column
+    from .tables import Table
 
 __all__ = ["Reading", "Samples", "describe_not_finite", "listed", "rows_not_finite", "shown"]
 
@@ -36,6 +40,15 @@ class Reading:
         The targets are objects, each a class and a box.
     labelled : bool
         Targets are read too. A prediction does without.
+    columns : tuple of str
+        The kinds of columns of a table that are not to be found out, such as ``city:category``.
+    encoding : str
+        Of the text in a table.
+    decimal : str, optional
+        The mark before decimals, "," or "."; the other one may separate thousands then.
+    asked : bool
+        Numbers of classes are refused where they are many; the user has not said that they are
+        classes.
     """
 
     regression: bool = False
@@ -46,21 +59,24 @@ class Reading:
     shape: tuple[int, ...] | None = None
     boxes: bool = False
     labelled: bool = True
+    columns: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+    decimal: str | None = None
+    asked: bool = False
 
 
 @dataclass
 class Samples:
     """Samples as they are in their files.
 
-    x : (n, ...) numbers
+    x : (n, ...) numbers; of a table nothing, before `encode` says what its columns become
     y : (n,) numbers or texts; None where they are not read
     x_name, y_name : what messages call them
-    columns : names of the features, target : name of the column y; where the file has names
+    table : its columns by their names, and how they are used; target : the name of the column y
     classes : their names, where the format fixes them; then y has indices of it
     pixels : the value of a white pixel, where x has images; else None
     resized : the images were resized
     files : of each sample, where it has a file of its own
-    lines : of each sample, where they are lines of a file
     held_out : samples that the file holds out
     notes : sentences for the user
     """
@@ -69,13 +85,13 @@ class Samples:
     y: Any
     x_name: str = "x"
     y_name: str = "y"
-    columns: tuple[str, ...] = ()
+    table: Table | None = None
+    columns: Sequence[Column] = ()
     target: str | None = None
     classes: tuple[str, ...] = ()
     pixels: int | None = None
     resized: bool = False
     files: tuple[str, ...] = ()
-    lines: Sequence[int] = ()
     held_out: Samples | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -83,17 +99,17 @@ class Samples:
         """Where sample i is, for a message about an array: x or y, by its name."""
         if self.files:
             return self.files[i]
-        if self.lines:
-            return f"line {self.lines[i]}" + (f", {array}" if array != self.x_name else "")
+        if self.table:
+            return f"line {self.table.lines[i]}" + (f", {array}" if array != self.x_name else "")
         return f"{array}[{i}]"
 
 
-def rows_not_finite(values: np.ndarray) -> np.ndarray:
-    """The indices of the samples that have a value that is not finite in float32."""
+def rows_not_finite(values: np.ndarray, dtype: str = "float32") -> np.ndarray:
+    """The indices of the samples that have a value that is not finite in this dtype."""
     if values.dtype.kind in "bui":
         return np.array([], "int64")
     with np.errstate(over="ignore"):
-        finite = np.isfinite(values.astype("float32", copy=False))
+        finite = np.isfinite(values.astype(dtype, copy=False))
     return np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))
 
 
@@ -102,9 +118,10 @@ def describe_not_finite(values: np.ndarray, rows: np.ndarray) -> str:
     first = np.ravel(values[rows[0]])
     with np.errstate(over="ignore"):
         value = first[~np.isfinite(first.astype("float32"))][0]
+    in_float32 = " in float32" * bool(np.isfinite(value))
     return (
         f"has the value {value:g}; {len(rows)} of {len(values)} samples have one that is not "
-        "finite in float32; expected finite numbers"
+        f"finite{in_float32}; expected finite numbers"
     )
 
 

@@ -7,15 +7,22 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import Refused
-from . import images, scenes, table
+from . import images, scenes
 from .arrays import read_npy, read_npz
-from .samples import Reading, Samples, listed
+from .roles import columns_of, given_kinds, targets_of
+from .samples import Reading, Samples, listed, shown
+from .tables import DESCRIBED, is_table, read_table
 
 __all__ = ["describe_sources", "is_table", "read"]
 
 NPZ = (("x", "y"), ("x_train", "y_train", "x_test", "y_test"))
-FILES = ("FILE.csv", "FILE.tsv", "FILE.npz", "X.npy,Y.npy", "FILE.rec", "a FOLDER of images")
+FILES = (
+    *("FILE.csv", "FILE.tsv", "FILE.parquet", "FILE.xlsx", "FILE.npz", "X.npy,Y.npy", "FILE.rec"),
+    "a FOLDER of images",
+)
 SCENES = 2000  # to learn from
 PUBLISHED = (*images.IDX, *images.CIFAR)
 
@@ -57,7 +64,7 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
     if ".npy," in name.lower():
         return npy_pair(name)
     if is_table(name):
-        return table.read_csv(path, how)
+        return table_samples(path, how)
     if suffix == ".rec":
         return images.read_rec(path, how)
     if kind in images.IDX:
@@ -91,11 +98,6 @@ def read_boxes(name: str) -> Samples:
     raise Refused("expected scenes, scenes:N or FILE.npz")
 
 
-def is_table(name: str) -> bool:
-    """Whether a name is that of a file that has columns with names."""
-    return name.lower().endswith(table.SUFFIXES) and ".npy," not in name.lower()
-
-
 def expect_used(name: str, how: Reading) -> None:
     """Refuse what is said about columns, or about images, where there are none.
 
@@ -104,11 +106,10 @@ def expect_used(name: str, how: Reading) -> None:
     Refused
         Columns are named where there is no table, or a size of images where there is one.
     """
-    columns = {"--target": how.target, "--features": how.features, "--ignore": how.ignore}
-    given = [option for option, value in columns.items() if value]
+    names = "target", "features", "ignore", "columns", "decimal"
+    given = [f"--{option}" for option in names if getattr(how, option)]
     if given and not is_table(name):
-        files = " and ".join(table.SUFFIXES)
-        raise Refused(f"it has no columns; expected no {given[0]}, which is for {files} files")
+        raise Refused(f"it has no columns; expected no {given[0]}, which is for {DESCRIBED} files")
     if how.size and is_table(name):
         raise Refused("it has no images; expected no --image-size, which resizes images")
 
@@ -127,6 +128,18 @@ def digits() -> Samples:
     found: Any = load_digits()
     classes = tuple("0123456789")
     return Samples(found.images, found.target, "images", "target", classes=classes, pixels=16)
+
+
+def table_samples(path: Path, how: Reading) -> Samples:
+    """The rows of a table, whose columns have their kinds; `prepare` makes numbers of them."""
+    categories = [name for name, kind in given_kinds(how).items() if kind == "category"]
+    table = read_table(path, how, categories)
+    target, columns = columns_of(table, how)
+    y = None if target is None else targets_of(table, target, how.regression)
+    return Samples(
+        np.zeros((len(table), 0)), y, "x", f"column {shown(target)}",
+        table=table, columns=columns, target=target,
+    )  # fmt: skip
 
 
 def npz(path: Path) -> Samples:

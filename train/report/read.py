@@ -148,10 +148,14 @@ def measure(report: RunReport, given: Source | None, with_importance: bool) -> N
 
     def predict(x: np.ndarray) -> np.ndarray:
         values = forward(folder, run, x)
-        return softmax(values) if run.outputs == "scores" else values
+        if run.outputs == "scores":
+            return softmax(values)
+        return values if run.classes else run.target_shift.back(values)
 
     x, y = data.held_out_x, data.held_out_y
     guess = np.array([]) if report.is_detector else data.guess
+    if not run.classes:
+        y, guess = data.target_shift.back(y[:, None])[:, 0], data.target_shift.back(guess)
     report.measured = Measured(x.reshape(-1, *data.shape), y, predict(x), guess)
     report.activations = activations(read_network(folder, run), x[:ACTIVATIONS], folder)
     if with_importance and len(run.shape) > 1:
@@ -231,6 +235,12 @@ def read_data(config: dict[str, Any], run: TrainedRun, source: Source) -> Data:
         ignore=names("ignore"),
         size=tuple(size) if isinstance(size, list) else None,
         boxes=run.outputs == "detections",
+        columns=names("columns"),
+        **{
+            key: value
+            for key in ("encoding", "decimal")
+            if (value := lookup(config, "options", key))
+        },
     )
     data = load(source.data, source.validation, how)
     known = {

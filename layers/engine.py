@@ -203,7 +203,9 @@ def _installed_gluoncv() -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """The engine's name and version, and how it multiplies matrices if that may differ.
+    """Return the engine's name and version, and how it computes where that may differ.
+
+    On PyTorch that is how it multiplies matrices, and on how many threads it computes.
 
     Raises
     ------
@@ -213,6 +215,7 @@ def describe() -> dict[str, Any]:
     found = {"name": name(), "version": _engine().__version__}
     if name() == "torch":
         found["gemm"] = import_module("layers.mxnet._table.product").describe()
+        found["threads"] = import_module("layers.mxnet._threads").count()
     return found
 
 

@@ -434,7 +434,7 @@ def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> g
     Raises
     ------
     Refused
-        The optimizer cannot update a parameter.
+        All parameters are frozen, or the optimizer cannot update one.
     """
     # In the order of the net: by name, states of dense9_ and dense10_ would not be those of
     # dense1_ and dense2_ in a net that resumes.
@@ -442,7 +442,12 @@ def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> g
     trainer = gluon.Trainer(
         parameters, optimizer, settings, kvstore=kvstore, update_on_kvstore=False
     )
-    learned = (p for p in parameters if p.grad_req != "null")
+    learned = [p for p in parameters if p.grad_req != "null"]
+    if not learned:
+        raise Refused(
+            f"net: nothing is learned: all of its {len(parameters)} parameters are frozen, with "
+            "the grad_req 'null'; expected some with 'write'"
+        )
     check_parameters(trainer.optimizer, {p.name: p.list_data()[0] for p in learned})
     return trainer
 

@@ -77,8 +77,8 @@ WITHOUT = {
     "kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
     "image_size hidden activation norm dropout residual patch depth heads pretrained head kvstore",
-    FIND_LR: "epochs patience metric lr schedule schedule_option warmup average kvstore config "
-    "resume checkpoint_steps tensorboard",
+    FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
+    "kvstore config resume checkpoint_steps tensorboard",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
 NO_FILE_HAS = ("config", "resume", "overwrite")
@@ -150,6 +150,9 @@ class Config:
     highest: float = setting(10.0, of.positive, "highest learning rate", "to")
     steps: int = setting(150, of.whole(10), "steps, at most")
     epochs: int = setting(30, of.whole(1), "passes over the data")
+    steps_per_epoch: int | None = setting(
+        None, of.whole(1), "steps after which an epoch ends (all of the data)"
+    )
     patience: int | None = setting(
         None, of.whole(1), "end when so many epochs were not better than the best (never)"
     )

@@ -27,6 +27,21 @@ from .workers import TOGETHER, Workers
 
 __all__ = ["fit"]
 
+# Methods of callbacks of other libraries (Keras, Lightning, MXNet's Estimator), and ours.
+ELSEWHERE = {
+    "on_train_begin": "begin",
+    "on_train_start": "begin",
+    "train_begin": "begin",
+    "on_batch_end": "after_step",
+    "on_train_batch_end": "after_step",
+    "batch_end": "after_step",
+    "on_epoch_end": "after_epoch",
+    "on_train_epoch_end": "after_epoch",
+    "epoch_end": "after_epoch",
+    "on_train_end": "end",
+    "train_end": "end",
+}
+
 
 def fit(
     net: gluon.Block,
@@ -49,6 +64,7 @@ def fit(
     callbacks: Sequence[Callback] = (),
     resume: str | Path | None = None,
     kvstore: str = "device",
+    steps_per_epoch: int | None = None,
 ) -> list[Epoch]:
     """Train a net, w ← w - lr · Σ weight ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
@@ -106,6 +122,9 @@ def fit(
         contexts as a KVStore of that name does. ``"dist_sync"``: train together with the other
         processes that torchrun has started, each on its part of every batch. All are given the
         same data.
+    steps_per_epoch : int, optional
+        Steps after which an epoch ends, where that is before the end of `data`; it is needed where
+        an iterable has no end.
 
     Returns
     -------
@@ -136,7 +155,9 @@ def fit(
             expect_blocks(net=net, loss=loss)
             check_outputs(loss, measure, metrics)
             learning_rate = expect(positive, "learning_rate", learning_rate)
-            epochs, batch_size = checked(epochs=epochs, batch_size=batch_size).values()
+            epochs, batch_size, steps_per_epoch = checked(
+                epochs=epochs, batch_size=batch_size, steps_per_epoch=steps_per_epoch
+            ).values()
             how = checked(clip=clip, accumulate=accumulate, precision=precision)
             check_step(**checked(hybridize=hybridize), **how)
             check_callbacks(callbacks)
@@ -146,7 +167,7 @@ def fit(
             check_learner(hybridize, contexts, precision)
             check_compiled(hybridize, net=net, loss=loss)
             settings = check_arguments(optimizer, optimizer_params, learning_rate)
-            batches = batches_of(data, batch_size * how["accumulate"])
+            batches = batches_of(data, batch_size * how["accumulate"], "data", steps_per_epoch)
             held_out = (
                 None if validation is None else batches_of(validation, batch_size, "validation")
             )
@@ -162,6 +183,7 @@ def fit(
             learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
             options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)},
+            steps_per_epoch=steps_per_epoch,
         )  # fmt: skip
         return train_from(run, learner, resume)
 
@@ -246,6 +268,11 @@ def check_callbacks(callbacks: Any) -> None:
                 found = f"the class {value.__name__}; make one: {value.__name__}(...)"
             raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
         check_methods(f"callbacks[{i}]", value)
+        if found := next((name for name in ELSEWHERE if hasattr(value, name)), None):
+            raise Refused(
+                f"callbacks[{i}]: {type(value).__name__}.{found} would never be called; expected "
+                f"the name {ELSEWHERE[found]}"
+            )
 
 
 def check_methods(name: str, callback: Callback) -> None:

@@ -188,6 +188,8 @@ class Run:
         What else `fit` was told that a training has to be told again to go on, by argument.
     resumed : Path or None
         The checkpoint from which it goes on.
+    steps_per_epoch : int or None
+        Steps after which an epoch ends, where that is before the end of the data.
     lost : set of int
         Epochs of the history whose parameters no checkpoint has any more. They are not the best.
     """
@@ -211,6 +213,7 @@ class Run:
     settings: dict[str, float] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     resumed: Path | None = None
+    steps_per_epoch: int | None = None
     lost: set[int] = field(default_factory=set)
 
     def __post_init__(self):
@@ -220,6 +223,12 @@ class Run:
     def epoch(self) -> int:
         """The number of the epoch that is learned, from 1; after the last one, of the next."""
         return len(self.history) + 1
+
+    @property
+    def steps(self) -> int | None:
+        """The steps of an epoch; None where they are not known."""
+        found = [each for each in (self.data.steps, self.steps_per_epoch) if each is not None]
+        return min(found, default=None)
 
     def tell(self, what: str, *args: Any) -> None:
         """Call this method of the callbacks."""
@@ -354,6 +363,8 @@ def remaining(run: Run) -> Iterator:
     base = 0 if key is None else int(np.random.SeedSequence(key).generate_state(1)[0])
     batches = iter(run.data.batches(np.random.default_rng(key)))
     for step in itertools.count():
+        if step == run.steps_per_epoch:
+            return
         if key is not None:
             seed_generators((base + step) % 2**31, run.learner.ctx)
         if (batch := next(batches, None)) is None:

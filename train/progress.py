@@ -34,7 +34,7 @@ class Logging(Callback):
         self.bar: Any = None
 
     def begin(self, run: Run) -> None:
-        samples = run.data.samples
+        samples = None if run.steps_per_epoch else run.data.samples
         self.bar = tqdm(
             total=samples and samples * run.epochs,
             initial=sum(epoch.samples for epoch in run.history) + run.meter.samples,

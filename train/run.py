@@ -165,6 +165,7 @@ def train_learner(
             Checkpoint(folder, every=options.checkpoint_steps, restore_best=True),
         ],
         metrics=[*learner.metrics],
+        steps_per_epoch=options.steps_per_epoch,
         workers=workers,
     )
     expect_same_last(workers, folder if options.resume else None)

@@ -58,8 +58,11 @@ class Schedule(Callback):
 
     def begin(self, run: Run) -> None:
         """Set the optimizer's scheduler; raises Refused where an epoch has no known length."""
-        if run.data.steps is None:
-            raise Refused("Schedule: how many batches an epoch has is not known; expected a len()")
+        if run.steps is None:
+            raise Refused(
+                "Schedule: how many batches an epoch has is not known; expected a len(), or "
+                "steps_per_epoch"
+            )
         if (count := sum(isinstance(each, Schedule) for each in run.callbacks)) > 1:
             raise Refused(f"callbacks: there are {count} Schedules; expected one")
         check(self.name, self.settings, self.warmup, run.epochs)
@@ -72,7 +75,7 @@ class Schedule(Callback):
             self.name,
             optimizer.lr,
             epochs=run.epochs,
-            steps=run.data.steps,
+            steps=run.steps,
             warmup=self.warmup,
             settings=self.settings,
         )

@@ -121,6 +121,13 @@ class _NumberOfThreads(_Locked):
 _number_of_threads = _NumberOfThreads()
 
 
+def count() -> int:
+    """Return the number of threads on which PyTorch computes in this thread of Python."""
+    import torch
+
+    return torch.get_num_threads()
+
+
 def use_one_thread() -> None:
     """Let PyTorch's computations in this thread of Python run on it alone."""
     _number_of_threads.set_to_one_here()

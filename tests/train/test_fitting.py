@@ -496,3 +496,45 @@ def test_a_batch_that_has_not_a_sample_for_each_context():
     with pytest.raises(Refused, match="^data: a batch of 2 samples, learned in 2 parts; expected "):
         fit(net(), [(X[:2], Y[:2])], ENTROPY, ctx=TWO, accumulate=2)
     fit(net(), [(X[:3], Y[:3])], ENTROPY, ctx=TWO, accumulate=2, validation=(X[:1], Y[:1]))
+
+
+def test_frozen_parameters_are_no_net_to_train():
+    frozen = net()
+    frozen.collect_params().setattr("grad_req", "null")
+    with pytest.raises(Refused, match="^net: nothing is learned: all of its 4 parameters are fro"):
+        fit(frozen, (X, Y), ENTROPY)
+
+
+class Endless:
+    """Batches without an end, as Keras' generators give them."""
+
+    def __len__(self):
+        return 5
+
+    def __iter__(self):
+        while True:
+            yield X[:4], Y[:4]
+
+
+def test_a_source_without_an_end_needs_the_steps_of_an_epoch():
+    with pytest.raises(Refused, match="^data: it yields more batches than its len.., 5; expected "):
+        fit(net(), Endless(), ENTROPY)
+    history = fit(net(), Endless(), ENTROPY, epochs=2, steps_per_epoch=3)
+    assert [epoch.samples for epoch in history] == [12, 12]
+
+
+def test_an_epoch_of_arrays_may_end_early():
+    schedule = callbacks.Schedule("cosine")
+    history = fit(
+        net(), (X, Y), ENTROPY, epochs=2, batch_size=2, steps_per_epoch=2, callbacks=[schedule]
+    )
+    assert [epoch.samples for epoch in history] == [4, 4]
+    with pytest.raises(Refused, match="^steps_per_epoch: expected a whole number from 1, not 0"):
+        fit(net(), (X, Y), ENTROPY, steps_per_epoch=0)
+
+
+@pytest.mark.parametrize("name, ours", [("on_epoch_end", "after_epoch"), ("batch_end", "after_s")])
+def test_the_callbacks_of_other_libraries_are_named(name, ours):
+    theirs = type("Theirs", (callbacks.Callback,), {name: lambda self, *_: None})
+    with pytest.raises(Refused, match=f"^callbacks.0.: Theirs.{name} would never .* name {ours}"):
+        fit(net(), (X, Y), ENTROPY, callbacks=[theirs()])

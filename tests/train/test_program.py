@@ -94,8 +94,12 @@ def test_config_says_how_to_do_it_again(digits, engine):
     assert options | {"out": ""} == {
         "data": "digits",
         "validation": None,
-        "task": "classification",
+        "steps_per_epoch": None,
+        "task": None,
         "target": None,
+        "columns": [],
+        "encoding": "utf-8",
+        "decimal": None,
         "features": [],
         "ignore": [],
         "image_size": None,
@@ -135,6 +139,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "metric": None,
         "tensorboard": None,
     }
+    assert engine == "mxnet" or config["engine"]["threads"] >= 1
     assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__
     assert config["libraries"]["numpy"] == np.__version__
     assert config["data"] | {"mean": 0, "std": 0} == {

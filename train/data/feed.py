@@ -65,12 +65,14 @@ class Stream:
 
     Attributes
     ----------
+    is_cut : bool
+        The epochs end before its end, if it has one.
     inspect : callable, optional
         Called in the first whole epoch with each batch's y, and where it is: ``"batch 3, "``.
     """
 
-    def __init__(self, parts: Iterable, name: str = "data"):
-        self.parts, self.samples, self.name = parts, None, name
+    def __init__(self, parts: Iterable, name: str = "data", is_cut: bool = False):
+        self.parts, self.samples, self.name, self.is_cut = parts, None, name, is_cut
         self.steps = len(parts) if isinstance(parts, Sized) else None
         self.inspect: Callable[[Any, str], None] | None = None
 
@@ -81,6 +83,11 @@ class Stream:
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
         for number, batch in enumerate(self.parts, 1):
+            if self.steps is not None and number > self.steps and not self.is_cut:
+                raise Refused(
+                    f"{self.name}: it yields more batches than its len(), {self.steps}; expected "
+                    f"steps_per_epoch={self.steps} for a source without an end"
+                )
             if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
                 found = type(batch).__name__
                 found += f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
@@ -100,7 +107,7 @@ def many(batches: int) -> str:
     return f"{batches} batch{'es' * (batches != 1)}"
 
 
-def batches_of(data: Any, size: int, name: str = "data") -> Batches:
+def batches_of(data: Any, size: int, name: str = "data", steps: int | None = None) -> Batches:
     """The batches of arrays (x, y) or (x, y, weights), or of an iterable of these, by their name.
 
     Raises
@@ -127,7 +134,7 @@ def batches_of(data: Any, size: int, name: str = "data") -> Batches:
         raise Refused(f"{name}: an iterator ends after one epoch; expected a list, or a DataLoader")
     if not isinstance(data, Iterable) or hasattr(data, "shape"):
         raise Refused(f"{name}: {type(data).__name__}; {EXPECTED}")
-    return Stream(data, name)
+    return Stream(data, name, is_cut=steps is not None)
 
 
 def is_batch(value: Any) -> bool:

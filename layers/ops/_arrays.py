@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ..engine import adapter, mxnet_error, nd
@@ -60,10 +62,24 @@ def nearest_classes(label, count):
 
 def spans(size, most):
     """Slices of one length, at most `most`, that cover a size; the last may be shorter."""
+    if not size:
+        return []
     length = -(-size // -(-size // most))
     return [slice(i, min(i + length, size)) for i in range(0, size, length)]
 
 
 def rows(x):
-    """x as a matrix, whose rows are those of the last axis."""
-    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))
+    """Return x as a matrix, whose rows are those of the last axis."""
+    if x.ndim == 2:
+        return x
+    *axes, size = x.shape
+    if not size:  # which -1 cannot stand beside, and 0 is another size in a reshape
+        return nd.zeros((prod(axes), 0), ctx=x.context, dtype=x.dtype)
+    return x.reshape((-1, size))
+
+
+def numbered(count, like):
+    """Return 0, 1, ...: so many numbers, which nd.arange does not make where they are none."""
+    if not count:
+        return nd.zeros((0,), ctx=like.context)
+    return nd.arange(count, ctx=like.context)

@@ -42,6 +42,10 @@ class embedding_bag:
         w, ids, offsets=None, weights=None, *, mode: str = "sum", padding: int | None = None
     ):
         expect_bags(w, ids, offsets, weights, mode, padding)
+        if not ids.size:
+            count = (ids if offsets is None else offsets).shape[0]
+            nothing = nd.zeros((0,), ctx=w.context)
+            return nd.zeros((count, w.shape[1]), ctx=w.context, dtype=w.dtype), nothing, nothing
         numbers, starts = numbers_and_starts(w, ids, offsets, padding)
         y = weighted_sums(w, numbers, starts, factors(w, ids, weights, padding))
         if mode == "mean":
@@ -49,6 +53,8 @@ class embedding_bag:
         return y, numbers, starts
 
     def dw(dy, w, ids, offsets, weights, mode, padding, numbers, starts):
+        if not ids.size:
+            return nd.zeros_like(w)
         dy = widen(dy)  # in 16 bits many small gradients of one row would add up to too little
         if mode == "mean":
             dy = nd.broadcast_div(dy, sizes(dy, ids, offsets, padding))
@@ -56,6 +62,8 @@ class embedding_bag:
         return narrow(dw, w)
 
     def dweights(dy, w, ids, offsets, weights, padding, numbers, starts):
+        if not ids.size:
+            return nd.zeros_like(weights)
         rows = widen(nd.take(dy, bags(starts, numbers)))
         dweights = nd.sum(rows * widen(nd.take(w, numbers)), axis=1)
         counts = factors(dweights, ids, None, padding)
@@ -132,7 +140,7 @@ def sizes(x, ids, offsets, padding):
 
 def expect_bags(w, ids, offsets, weights, mode, padding):
     problem = ""
-    if w.ndim != 2 or ids.ndim != (2 if offsets is None else 1) or 0 in (*w.shape, *ids.shape):
+    if w.ndim != 2 or ids.ndim != (2 if offsets is None else 1) or 0 in w.shape:
         problem = "expected w (m, d), and ids (n, k), or ids (t,) with offsets (n,)"
     elif weights is not None and (weights.shape != ids.shape or mode != "sum"):
         problem = "expected weights of the shape of ids, for the mode 'sum'"

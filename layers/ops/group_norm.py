@@ -31,6 +31,9 @@ class group_norm:
 
     def forward(x, gamma, beta, *, num_groups: int = 1, epsilon: float = 1e-5):
         expect_groups(x.shape, num_groups)
+        if not x.size:
+            level = nd.zeros((x.shape[0], num_groups, 1), ctx=x.context, dtype=widen(x).dtype)
+            return nd.zeros_like(x), level, level
         mean, centered, rstd = moments(widen(x).reshape((0, num_groups, -1)), epsilon)
         scale = rstd * widen(gamma).reshape((1, num_groups, -1))
         y = centered.reshape((x.shape[0], x.shape[1], -1)) * scale.reshape((0, -1, 1))
@@ -38,6 +41,8 @@ class group_norm:
         return narrow(y.reshape(x.shape) + shift, x), mean, rstd
 
     def backward(dy, x, gamma, beta, num_groups, mean, rstd):  # with beta, as in layer_norm
+        if not x.size:
+            return {n: nd.zeros_like(a) for n, a in (("x", x), ("gamma", gamma), ("beta", beta))}
         centered = widen(x).reshape((0, num_groups, -1)) - mean
         head = widen(dy).reshape((x.shape[0], x.shape[1], -1))
         of_groups = (0, num_groups, -1)

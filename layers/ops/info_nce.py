@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine import nd
-from ._arrays import expect_one_shape
+from ._arrays import expect_one_shape, numbered
 from .linear_cross_entropy import BLOCK, linear_cross_entropy
 from .ways.class_form import operator
 
@@ -26,11 +25,11 @@ class info_nce:
 
     def forward(x, z, *, temperature: float = 1.0, block: int = BLOCK):
         expect_one_shape("info_nce", x=x, z=z)
-        own = nd.arange(x.shape[0], ctx=x.context)
+        own = numbered(x.shape[0], x)
         return linear_cross_entropy.forward(x / temperature, z, own, block=block)
 
     def backward(dy, x, z, level, temperature, block):
-        own = nd.arange(x.shape[0], ctx=x.context)
+        own = numbered(x.shape[0], x)
         known = dy, x / temperature, z, own, None, level
         found = linear_cross_entropy.backward(*known, None, 0.0, 0.0, block)
         return {"x": found["x"] / temperature, "z": found["w"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import mxnet_error, nd
-from ._arrays import class_numbers, nearest_classes, rows, spans
+from ._arrays import class_numbers, nearest_classes, numbered, rows, spans
 from .ways.class_form import operator
 
 __all__ = ["linear_cross_entropy"]
@@ -48,6 +48,8 @@ class linear_cross_entropy:
         block: int = BLOCK,
     ):
         expect_label(x, label)
+        if not label.size:
+            return nd.zeros(label.shape, ctx=x.context, dtype=x.dtype), numbered(0, x)
         v, m = rows(x), w.shape[0]
         number = class_numbers("linear_cross_entropy", label, m, ignore_label)
         levels, owns = [], []
@@ -77,6 +79,9 @@ class linear_cross_entropy:
         return y, level
 
     def backward(dy, x, w, label, b, level, ignore_label, smoothing, z_loss, block):
+        if not label.size:
+            zeros = {"x": nd.zeros_like(x), "w": nd.zeros_like(w)}
+            return zeros | ({} if b is None else {"b": nd.zeros_like(b)})
         v, m = rows(x), w.shape[0]
         number = nearest_classes(label.reshape((-1,)), m)
         if ignore_label is not None:
@@ -98,7 +103,7 @@ class linear_cross_entropy:
                 if b is not None:
                     db[c] = db[c] + nd.dot(slope, dy[r], transpose_a=True).reshape((-1,))
             dx[r] = nd.broadcast_mul(dv, dy[r])
-        return {"x": dx.reshape(x.shape), "w": dw} | ({} if b is None else {"b": db})
+        return {"x": nd.reshape_like(dx, x), "w": dw} | ({} if b is None else {"b": db})
 
     def shapes(x, w):
         return {"w": (w[0], x[-1]), "label": x[:-1], "b": w[:1], "y": x[:-1]}

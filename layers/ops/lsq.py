@@ -54,8 +54,8 @@ class lsq:
         product = dy * (rounded(v) - v * is_inside(v, bits, signed))
         if product.dtype is np.float16:  # the sum may be above 65504
             product = product.astype("float32")
-        n = x.size // x.shape[0] if per_sample else x.size
-        g = 1 / sqrt(n * limits(bits, signed)[1])
+        n = x.size // max(x.shape[0], 1) if per_sample else x.size
+        g = 1 / sqrt(max(n, 1) * limits(bits, signed)[1])
         return (nd.sum(product) * g).astype(scale.dtype).reshape((1,))
 
     def ddata(data):

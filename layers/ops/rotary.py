@@ -43,6 +43,8 @@ class rotary:
 def turn(x, offset, base, direction):
     """Turn by the angles; with the direction -1 turn back."""
     count, half = x.shape[-2], x.shape[-1] // 2
+    if not x.size:
+        return nd.zeros_like(x)
     positions = nd.arange(offset, offset + count, ctx=x.context, dtype="float64")
     rates = base ** (nd.arange(half, ctx=x.context, dtype="float64") / -half)
     angles = positions.reshape((-1, 1)) * rates.reshape((1, -1))  # of large positions, float64

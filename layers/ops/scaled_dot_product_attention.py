@@ -40,9 +40,15 @@ class scaled_dot_product_attention:
 
     def forward(q, k, v, mask=None, *, causal: bool = False, scale: float | None = None):
         expect_attention(q.shape, k.shape, v.shape, None if mask is None else mask.shape)
+        if not q.size:
+            places = q.shape[:-1]
+            y = nd.zeros((*places, v.shape[-1]), ctx=q.context, dtype=q.dtype)
+            return y, nd.zeros(places, ctx=q.context, dtype=widen(q).dtype)
         return attention(q, k, v, allowed_keys(mask, k), causal, factor(scale, q))
 
     def backward(dy, q, k, v, mask, y, level, causal, scale):
+        if not q.size:
+            return {n: nd.zeros_like(a) for n, a in (("q", q), ("k", k), ("v", v))}
         known = allowed_keys(mask, k), y, level, causal, factor(scale, q)
         dq, dk, dv = attention_gradients(dy, q, k, v, *known)
         return {"q": dq, "k": dk, "v": dv}
@@ -172,7 +178,7 @@ def plus(total, part):
 
 def expect_attention(q, k, v, mask):
     fits = len(q) == len(k) == len(v) == 4 and q[:2] == k[:2] == v[:2]
-    fits = fits and q[3] == k[3] and k[2] == v[2] and 0 not in (*q, *k, *v)
+    fits = fits and q[3] == k[3] and k[2] == v[2] and 0 not in (q[3], k[2], v[3])
     if not fits or mask not in (None, (q[0],), (q[0], k[2])):
         shown = "" if mask is None else f", mask is {tuple(mask)}"
         raise mxnet_error(
@@ -180,5 +186,5 @@ def expect_attention(q, k, v, mask):
             "operator 'layers.scaled_dot_product_attention': "
             f"q is {tuple(q)}, k is {tuple(k)}, v is {tuple(v)}{shown}\n"
             "  expected q (batch, heads, queries, d), k (batch, heads, keys, d), "
-            "v (batch, heads, keys, e), mask (batch, keys) or (batch,), nothing of size 0",
+            "v (batch, heads, keys, e), mask (batch, keys) or (batch,), one key or more",
         )

@@ -26,6 +26,8 @@ class sparsemax:
     """
 
     def forward(x):
+        if not x.size:
+            return nd.zeros_like(x)
         z = rows(widen(x))
         z = z - nd.max(z, axis=-1, keepdims=True)  # tau is between -1 and 0 now
         return narrow(nd.relu((z - threshold(z)).reshape(x.shape)), x)

@@ -14,7 +14,7 @@ class softmax_cross_entropy:
 
     def fits(x, label):
         rows = x.shape[:-1]
-        return rows and x.is_floating_point() and label.shape in (rows, (*rows, 1))
+        return rows and x.shape[-1] and x.is_floating_point() and label.shape in (rows, (*rows, 1))
 
     def forward(x, label):
         given, count = label.reshape(-1), x.shape[-1]

@@ -340,7 +340,7 @@ def contexts(names: list[tuple[str, int]]) -> list:
 def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
     ctx = ",".join(f"{kind}:{number}" for kind, number in options.ctx)
-    task, single = data.task, data.mean.size == 1
+    task = data.task
     return {
         "options": {
             name: value
@@ -350,27 +350,7 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
         | {"out": str(options.out), "ctx": ctx, "engine": engine.name()}
         | {"tensorboard": options.tensorboard and str(options.tensorboard)},
         "engine": engine.describe(),
-        "data": {
-            "samples": len(data.x),
-            "held_out": len(data.held_out_x),
-            "shape": data.shape,
-            "task": task.name,
-            "classes": task.classes,
-            "target": {
-                "name": data.target,
-                "mean": task.mean,
-                "std": task.std,
-                **data.target_shift.json(),
-            },
-            "columns": data.columns,
-            "codes": data.codes,
-            "table": [column.json() for column in data.table],
-            "pixels": data.pixels,
-            "resized": data.resized,
-            "mean": data.mean.item() if single else data.mean[0].tolist(),
-            "std": data.std.item() if single else data.std[0].tolist(),
-            **data.shift.json(),
-        },
+        "data": described(data),
         "network": {
             **network(options, data),
             "parameters": learner.parameters,
@@ -385,6 +365,32 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
         "libraries": {name: found for name in LIBRARIES if (found := installed(name))},
+    }
+
+
+def described(data: Data) -> dict[str, Any]:
+    """The information for using the network on other data."""
+    task, single = data.task, data.mean.size == 1
+    return {
+        "samples": len(data.x),
+        "held_out": len(data.held_out_x),
+        "shape": data.shape,
+        "task": task.name,
+        "classes": task.classes,
+        "target": {
+            "name": data.target,
+            "mean": task.mean,
+            "std": task.std,
+            **data.target_shift.json(),
+        },
+        "columns": data.columns,
+        "codes": data.codes,
+        "table": [column.json() for column in data.table],
+        "pixels": data.pixels,
+        "resized": data.resized,
+        "mean": data.mean.item() if single else data.mean[0].tolist(),
+        "std": data.std.item() if single else data.std[0].tolist(),
+        **data.shift.json(),
     }
 
 

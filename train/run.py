@@ -378,32 +378,12 @@ def contexts(names: list[tuple[str, int]]) -> list:
 
 def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
-    task, single = data.task, data.mean.size == 1
+    task = data.task
     return {
         "options": options.as_json()
         | {"engine": engine.name(), "lr": settings_of(options)["learning_rate"]},
         "engine": engine.describe(),
-        "data": {
-            "samples": len(data.x),
-            "held_out": len(data.held_out_x),
-            "shape": data.shape,
-            "task": task.name,
-            "classes": task.classes,
-            "target": {
-                "name": data.target,
-                "mean": task.mean,
-                "std": task.std,
-                **data.target_shift.json(),
-            },
-            "columns": data.columns,
-            "codes": data.codes,
-            "table": [column.json() for column in data.table],
-            "pixels": data.pixels,
-            "resized": data.resized,
-            "mean": data.mean.item() if single else data.mean[0].tolist(),
-            "std": data.std.item() if single else data.std[0].tolist(),
-            **data.shift.json(),
-        },
+        "data": described(data),
         "network": {
             **network(options, data),
             "parameters": learner.parameters,
@@ -422,7 +402,7 @@ def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
     }
 
 
-def network(options: Config, data: Data) -> dict[str, Any]:
+    task = data.task
     """The net by its name, and the sizes of a perceptron's layers."""
     if options.net != "mlp":
         return {"net": options.net}

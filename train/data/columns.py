@@ -258,7 +258,13 @@ def dates_of(texts: Any, form: str) -> Any:
 
 
 def fit(columns: Sequence[Column], table: Table, rows: Any) -> list[Column]:
-    """Return the columns with what some rows tell: medians, and the values of categories."""
+    """Return the columns with what some rows tell: medians, and the values of categories.
+
+    Raises
+    ------
+    Refused
+        There is none to learn from.
+    """
     found = []
     for column in columns:
         if column.kind == "category":

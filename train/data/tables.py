@@ -13,7 +13,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Table:
     lines : of the file, one for each row
     index : the name of the first column, where it had none: pandas writes its index so
     decimal : the mark before decimals, where one is given
+    cleaned : columns that have been asked for, as `column` returns them
     """
 
     names: list[str]
@@ -53,6 +54,7 @@ class Table:
     lines: Sequence[int]
     index: str | None = None
     decimal: str | None = None
+    cleaned: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -72,12 +74,15 @@ class Table:
                 f"line 1 has the column {shown(name)} twice; expected different names, or "
                 "--ignore of it"
             )
-        column = self.frame[self.names.index(name)]
-        if column.dtype.kind in "iuf":
-            return column
-        texts = column.astype(object)[column.notna()].map(lambda value: str(value).strip())
-        texts = texts[~texts.map(str.lower).isin(MISSING)]
-        return texts.astype(object).reindex(column.index)
+        if name not in self.cleaned:
+            column = self.frame[self.names.index(name)]
+            if column.dtype.kind not in "iuf":
+                column = column.astype(object)
+                texts = {value: str(value).strip() for value in column.dropna().unique()}
+                known = {v: math.nan if t.lower() in MISSING else t for v, t in texts.items()}
+                column = column.map(known).astype(object)
+            self.cleaned[name] = column
+        return self.cleaned[name]
 
     def at(self, row: int, name: str) -> str:
         """Return where a value is, for a message."""
@@ -125,7 +130,7 @@ def read_table(path: Path, how: Reading, texts: Collection[str] = ()) -> Table:
         encoding = encoding_of(how.encoding if path.suffix.lower() not in CONVERTED else "utf-8")
 
         def opened() -> io.TextIOWrapper:
-            binary = open(path, "rb") if content is None else io.BytesIO(content)  # noqa: SIM115
+            binary = open(path, "rb") if content is None else io.BytesIO(content)  # noqa: SIM115  the wrapper closes it
             return io.TextIOWrapper(binary, encoding, newline="")
 
         try:

@@ -84,7 +84,8 @@ def fit(
     metric : str, EvalMetric or list of them, optional
         What else is measured; the first tells which epoch is best. ``"accuracy"`` of classes and
         ``"mae"``, the mean absolute error, are measured in training too, where they are the first;
-        all others of `mx.metric` on all samples of `validation` together, after each epoch.
+        scikit-learn's by the names of `train.scores`, such as ``"f1"``, and all others of
+        `mx.metric` on all samples of `validation` together, after each epoch.
         Accuracy is of the class axis: the last, or the `axis` of gluon's SoftmaxCrossEntropyLoss.
         Labels that are the `ignore_label` of a SoftmaxLoss, which the loss is or has in it, are
         left out of all metrics. Cross entropy, negative log likelihood and perplexity are of

@@ -402,7 +402,33 @@ def describe(options: Config, data: Data, learner: Learner) -> dict[str, Any]:
     }
 
 
-    task = data.task
+def described(data: Data) -> dict[str, Any]:
+    """The information for using the network on other data."""
+    task, single = data.task, data.mean.size == 1
+    return {
+        "samples": len(data.x),
+        "held_out": len(data.held_out_x),
+        "shape": data.shape,
+        "task": task.name,
+        "classes": task.classes,
+        "target": {
+            "name": data.target,
+            "mean": task.mean,
+            "std": task.std,
+            **data.target_shift.json(),
+        },
+        "columns": data.columns,
+        "codes": data.codes,
+        "table": [column.json() for column in data.table],
+        "pixels": data.pixels,
+        "resized": data.resized,
+        "mean": data.mean.item() if single else data.mean[0].tolist(),
+        "std": data.std.item() if single else data.std[0].tolist(),
+        **data.shift.json(),
+    }
+
+
+def network(options: Config, data: Data) -> dict[str, Any]:
     """The net by its name, and the sizes of a perceptron's layers."""
     if options.net != "mlp":
         return {"net": options.net}

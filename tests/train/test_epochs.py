@@ -1,6 +1,9 @@
 """The account of the epochs."""
 
 import csv
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from train.epochs import curves, table, write_history
 from train.loop import Epoch, Run
 from train.task import Task
 
+ROOT = Path(__file__).resolve().parents[2]
 CLASSES, NUMBER = Task(("a", "b")), Task((), 5.0, 2.0)
 
 
@@ -97,6 +101,18 @@ def test_curves(tmp_path, monkeypatch, count, task):
         (marked,) = (line for line in axes.lines if line.get_marker() == "o")
         top = (7 if task.classes else 60) if count > 7 else 1  # as the metrics above are
         assert list(marked.get_xdata()) == [top] and labels[2] == f"best: epoch {top}"
+
+
+def test_characters_that_the_font_does_not_have(tmp_path):
+    """They are boxes in the picture; a warning would be an error here."""
+    curves(run(epochs(2), CLASSES), tmp_path / "curves.png", "日本.csv\n犬", CLASSES)
+
+
+def test_without_a_home_matplotlib_says_nothing():
+    code = "import train.plots\nwith train.plots.quiet_matplotlib():\n    import matplotlib"
+    env = {"PATH": "", "PYTHONPATH": str(ROOT), "HOME": "/proc/none"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_of_a_number_the_least_error_is_the_best(tmp_path):

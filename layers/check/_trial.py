@@ -14,6 +14,10 @@ from ._subject import Subject
 from ._values import Values
 
 
+class OtherShape(Failure):
+    """An output that has another shape in a second call."""
+
+
 @dataclass
 class Trial:
     """A subject in one dtype, on one context."""
@@ -86,7 +90,7 @@ class Trial:
             if y.shape != dy.shape:
                 told = getattr(subject.operator, "surrogate", None)
                 whose = "a second call" if told is None else "the surrogate"
-                raise Failure(f"{whose} gives {name} {y.shape}, and forward {dy.shape}")
+                raise OtherShape(f"{whose} gives {name} {y.shape}, and forward {dy.shape}")
         if subject.loss is None:
             pairs = [(y.asnumpy(), dy) for y, dy in zip(outputs, heads)]
             pairs = [(y.astype("float64"), dy) for y, dy in pairs if y.dtype.kind == "f"]

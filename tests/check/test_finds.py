@@ -643,6 +643,21 @@ def test_a_gradient_is_compared_inside_the_domain_only():
     assert checked(arcsine, (2, 3)).passed
 
 
+def test_an_output_whose_size_depends_on_values():
+    @operator(name="test_finds.positive")
+    class positive:
+        def forward(x):
+            values = x.asnumpy()
+            return nd.array(values[values > 0], dtype=x.dtype)
+
+        def dx(dy, x):
+            gradient = (x.asnumpy() > 0).astype(x.dtype)
+            gradient[gradient > 0] = dy.asnumpy()
+            return nd.array(gradient, dtype=x.dtype)
+
+    assert checked(positive, (2, 3), quick=True)["gradient of x"].status == "passed"
+
+
 def test_arrays_are_left_as_they_are():
     line = checked(piecewise(lambda x: x < -1), np.full((2, 2), -0.5), quick=True)
     assert line["gradient of x"].status == "passed"

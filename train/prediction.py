@@ -23,7 +23,8 @@ from layers.engine import gluon, mx, nd
 from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
-from .data.images import SUFFIXES, file_source, image_shape, read_images, resize
+from .data.images import DEEP, image_shape, resize
+from .data.pictures import SUFFIXES, Sources, images_in, read_images
 from .data.prepare import as_rows
 from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
@@ -169,7 +170,7 @@ def checks(run: TrainedRun) -> dict[str, bool]:
         "shape": sizes(run.shape) and bool(run.shape),
         "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
         "columns": texts(run.columns),
-        "pixels": run.pixels is None or run.pixels in (16, 255) and is_image(run.shape),
+        "pixels": run.pixels is None or run.pixels in (16, 255, DEEP) and is_image(run.shape),
         "mean": scales(run.mean),
         "std": scales(run.std),
         "resized": isinstance(run.resized, bool),
@@ -229,14 +230,13 @@ def read_samples(name: str, run: TrainedRun) -> Samples:
     if not path.exists():
         raise Refused("there is no such file")
     if path.is_dir():
-        paths = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
-        return read_pictures(paths, run)
+        return read_pictures(images_in(path), run)
     if suffix in SUFFIXES:
-        return read_pictures([path], run)
+        return read_pictures({str(path): path.read_bytes}, run)
     raise Refused("expected a csv, npz or npy file, an image, or a folder of images")
 
 
-def read_pictures(paths: list[Path], run: TrainedRun) -> Samples:
+def read_pictures(sources: Sources, run: TrainedRun) -> Samples:
     """Images, with pixels as those that the network was trained with.
 
     Raises
@@ -252,11 +252,8 @@ def read_pictures(paths: list[Path], run: TrainedRun) -> Samples:
     shape = tuple(run.shape)
     image = image_shape(shape)
     size = image[1:] if image and run.resized else None
-    how = Reading(shape=shape, size=size, labelled=False)
-    samples = read_images([file_source(p) for p in paths], how)
-    if run.pixels != 255:
-        samples.x = samples.x * np.float32(run.pixels / 255)
-    return samples
+    how = Reading(shape=shape, size=size, white=run.pixels, labelled=False)
+    return read_images(sources, how)
 
 
 @contextmanager

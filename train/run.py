@@ -233,6 +233,7 @@ def reading(options: Namespace) -> Reading:
         options.features,
         options.ignore,
         options.image_size,
+        skip_broken=options.skip_broken,
     )
 
 
@@ -336,6 +337,7 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
             "columns": data.columns,
             "pixels": data.pixels,
             "resized": data.resized,
+            "skipped": data.skipped,
             "mean": data.mean.item() if single else data.mean[0].tolist(),
             "std": data.std.item() if single else data.std[0].tolist(),
         },

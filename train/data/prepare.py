@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Data:
     columns, target : names in a table
     pixels : the value of a white pixel, where samples are images; else None
     resized : images were resized
+    skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
     """
 
@@ -50,6 +51,7 @@ class Data:
     pixels: int | None = None
     resized: bool = False
     notes: tuple[str, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
 
     @property
     def features(self) -> int:
@@ -93,7 +95,12 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
     shape = samples.x.shape[1:] if samples.pixels else None
     size = how.size if samples.resized else None
     columns = {"features": samples.columns, "ignore": ()}  # of which none is ignored
-    found = read(name, replace(how, target=samples.target, **columns, shape=shape, size=size))
+    found = read(
+        name,
+        replace(
+            how, target=samples.target, **columns, shape=shape, size=size, white=samples.pixels
+        ),
+    )
     if found.held_out:
         raise Refused("it has held-out samples of its own; expected one set of samples")
     return found
@@ -119,6 +126,7 @@ def prepare(samples: Samples, how: Reading) -> Data:
     return Data(
         x, y, held_out_x, held_out_y, goal, shape, mean, std,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
+        samples.skipped | (samples.held_out.skipped if samples.held_out else {}),
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ def add_data(add: Callable) -> None:
     add("--features", type=names, default=(), metavar="A,B", help="columns to use (all others)")
     add("--ignore", type=names, default=(), metavar="A,B", help="columns not to use (none)")
     add("--image-size", type=size, metavar="H,W", help="resize images to H x W pixels")
+    add("--skip-broken", action="store_true", help="leave out images that cannot be read")
 
 
 def add_images(add: Callable) -> None:

@@ -38,7 +38,7 @@ data:
   FILE.csv, FILE.tsv       a line for each sample, after a line with the names of the columns
   FILE.npz                 x (samples, ...) and y (samples,); or x_train, y_train, x_test, y_test
   X.npy,Y.npy              the same as two files
-  FOLDER                   images, PNG or JPEG, in a folder for each class
+  FOLDER                   images in a folder for each class, or these in train and val or test
   FILE.rec                 images in RecordIO, with FILE.idx beside it
 
 Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data

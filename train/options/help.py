@@ -118,6 +118,7 @@ nets:
   mlp             hidden layers activation(norm(W x + b)); with --activation swiglu or geglu gated;
                   --residual adds the input of each to its output
   mixer, vit      of images, cut into patches: MLP-Mixer, vision transformer
+  conv, resnet    of images: convolutions with batch norm and pooling; a small residual net
   gluoncv:NAME    a classifier of GluonCV's model zoo, such as gluoncv:cifar_resnet20_v1
   my.py:function  function(shape, outputs) of this file returns a HybridBlock that takes (n, *shape)
                   and gives (n, outputs): shape is (features,), of images (channels, height, width)

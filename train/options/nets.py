@@ -24,6 +24,8 @@ NETS: dict[str, dict[str, Any]] = {
     },
     "mixer": {"patch": 2, "units": 64, "depth": 2, "dropout": 0.0},
     "vit": {"patch": 2, "units": 64, "depth": 2, "heads": 4, "dropout": 0.0},
+    "conv": {"units": 32, "depth": 3, "dropout": 0.0},
+    "resnet": {"units": 16, "depth": 2},
 }
 DETECTORS: dict[str, dict[str, Any]] = {"ssd_lite": {"units": 24}}  # of train.detect
 # The options of GluonCV's nets, ``gluoncv:NAME``.
@@ -48,7 +50,8 @@ def add_net(add: Callable, program: str) -> None:
             type=net,
             default="mlp",
             metavar="NET",
-            help="mlp, mixer, vit, a function in a file: my.py:function, or gluoncv:NAME (mlp)",
+            help="mlp, mixer, vit, conv, resnet, a function in a file: my.py:function, or "
+            "gluoncv:NAME (mlp)",
         )
     add("--hidden", type=sizes, metavar="N,N", help="units of the hidden layers (256,128)")
     if program != "train.module":
@@ -62,8 +65,18 @@ def add_more(add: Callable) -> None:
     add("--residual", action="store_true", default=None, help="add each hidden layer's input")
     whole = integer_from(1)
     add("--patch", type=whole, metavar="N", help="side of a patch of an image (2)")
-    add("--units", type=whole, metavar="N", help="numbers that stand for a patch (64)")
-    add("--depth", type=whole, metavar="N", help="blocks of a mixer or vit (2)")
+    add(
+        "--units",
+        type=whole,
+        metavar="N",
+        help="numbers that stand for a patch (64), or first channels (32 or 16)",
+    )
+    add(
+        "--depth",
+        type=whole,
+        metavar="N",
+        help="blocks (2), of conv (3), or of each stage of resnet (2)",
+    )
     add("--heads", type=whole, metavar="N", help="heads of a vit's attention (4)")
     add("--pretrained", metavar="FILE", help="MXNet's .params for a net of gluoncv: (none)")
     add(

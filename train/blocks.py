@@ -22,6 +22,7 @@ from .metrics import WithMetric, ignored_label
 from .nets import initialize, net_of, try_out
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
+from .options.data import MIXES
 from .options.learning import HYBRIDIZE, check_step
 from .precision import (
     Cast,
@@ -144,6 +145,8 @@ class Learner:
             summary = try_out(net, options, data, ctx[0])
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
         loss, forward = cls.loss_with_metric(data.task), None
+        if data.task.classes and {*MIXES} & {*getattr(options, "augment", ())}:
+            loss = WithMetric(SoftmaxLoss(sparse_label=False), "accuracy")
         if getattr(options, "head", None) == "fused":
             from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
 

@@ -21,10 +21,13 @@ from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints
 from .data import ArrayBatches, Data, Reading, load, steps
+from .data.augment import Augmented
+from .data.images import image_shape
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
 from .optimizers import complete, settings_of
 from .options import naming_files
+from .options.data import MIXES
 from .progress import Logging
 from .results import History
 from .resuming import expect_same_last, resume
@@ -90,6 +93,7 @@ def read_and_train(
         ctx = contexts(workers.contexts(options.ctx))
         data = load(options.data, options.validation, reading(options))
         check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
+        parts = batches_for(data, options)
 
     mx.random.seed(options.seed)
     with naming_files(options):
@@ -101,7 +105,7 @@ def read_and_train(
     start = time.perf_counter()
     with Stop() as stop:
         try:
-            run = train_learner(learner, data, options, config, [stop, *callbacks], workers)
+            run = train_learner(learner, data, parts, options, config, [stop, *callbacks], workers)
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}{good(options)}") from error
         except OSError as error:
@@ -139,6 +143,7 @@ def judge(run: Run, guessing: float, options: Namespace) -> None:
 def train_learner(
     learner: Learner,
     data: Data,
+    parts: tuple[ArrayBatches, ArrayBatches],
     options: Namespace,
     config: dict[str, Any],
     callbacks: list[Callback],
@@ -148,8 +153,7 @@ def train_learner(
     folder = options.out / results.CHECKPOINTS
     run = Run(
         learner,
-        ArrayBatches(data.x, data.y, options.batch_size * accumulated(options)),
-        ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size),
+        *parts,
         options.epochs,
         data.task,
         options.seed,
@@ -221,6 +225,27 @@ def check_batches(samples: int, batch_size: int, parts: int) -> None:
     """
     if samples // steps(samples, batch_size) < parts:
         raise Refused(f"--batch-size {batch_size}: not a sample for each of {parts} contexts")
+
+
+def batches_for(data: Data, options: Namespace) -> tuple[ArrayBatches, ArrayBatches]:
+    """Return the batches to learn from, as --augment changes them, and those that are held out.
+
+    Raises
+    ------
+    Refused
+        Samples that are no images are to be changed.
+    """
+    learned = ArrayBatches(data.x, data.y, options.batch_size * accumulated(options))
+    held_out = ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size)
+    how = getattr(options, "augment", ())
+    if not how:
+        return learned, held_out
+    if image_shape(data.shape) is None:
+        raise Refused(f"--augment: it changes images, and a sample is {data.shape}")
+    values = (0, data.pixels) if data.pixels else (float(data.x.min()), float(data.x.max()))
+    classes = len(data.task.classes) if {*MIXES} & {*how} else 0
+    first, second = (Augmented(p, data.shape, how, values, classes) for p in (learned, held_out))
+    return first, second
 
 
 def reading(options: Namespace) -> Reading:

@@ -73,7 +73,13 @@ def is_divided(folder: Path) -> bool:
 
 
 def read_classes(root: Path, how: Reading) -> Samples:
-    """Read the images in the folders of classes."""
+    """Read the images in the folders of classes.
+
+    Raises
+    ------
+    Refused
+        There are none, or one is damaged or of another size.
+    """
     with refusing_damage(root):
         folders = [p for p in visible(root) if p.is_dir()]
         files = [p for folder in folders for p in sorted(folder.iterdir())]
@@ -241,7 +247,13 @@ def decoded(name: str, read: Callable, gray: bool, size: tuple[int, ...] | None)
 
 
 def expect_pixels(name: str, image: Any) -> None:
-    """Refuse an image by the head of its file, before anything else is decoded."""
+    """Refuse an image by the head of its file, before anything else is decoded.
+
+    Raises
+    ------
+    Broken
+        It has too many pixels, or pixels of a kind that is not read.
+    """
     if image.width * image.height > MOST_PIXELS:
         raise Broken(
             f"{name} says that it has {image.width} x {image.height} pixels; expected up to "

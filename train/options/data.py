@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .values import names, size
+from .values import names, size, some_of
 
-__all__ = ["add_data", "add_images"]
+__all__ = ["AUGMENT", "MIXES", "add_data", "add_images"]
+
+MIXES = ("mixup", "cutmix")  # which mix labels too
+AUGMENT = ("flip", "crop", "color", "rotate", "randaugment", *MIXES)
+AUGMENT_HELP = f"change images at random: {', '.join(AUGMENT[:-1])} and {AUGMENT[-1]} (none)"
 
 
 def add_data(add: Callable) -> None:
@@ -23,6 +27,7 @@ def add_data(add: Callable) -> None:
     add("--features", type=names, default=(), metavar="A,B", help="columns to use (all others)")
     add("--ignore", type=names, default=(), metavar="A,B", help="columns not to use (none)")
     add("--image-size", type=size, metavar="H,W", help="resize images to H x W pixels")
+    add("--augment", type=some_of(AUGMENT), default=(), metavar="A,B", help=AUGMENT_HELP)
     add("--skip-broken", action="store_true", help="leave out images that cannot be read")
 
 

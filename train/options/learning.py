@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import Refused
+from .data import MIXES
 from .values import AddSetting, integer_from, not_negative, rate, setting, share
 
 __all__ = [
@@ -169,6 +170,11 @@ def check_learning(options: Namespace) -> None:
             raise Refused("--head fused: computes in float32; expected no --precision")
         if options.task == "regression":
             raise Refused("--head fused: has the loss of classes; expected --head dense")
+    if mixes := [name for name in getattr(options, "augment", ()) if name in MIXES]:
+        if not hasattr(options, "net"):
+            raise Refused(f"--augment {mixes[0]}: the loss of Module takes no mixed labels")
+        if options.head == "fused":
+            raise Refused(f"--augment {mixes[0]}: mixes labels; expected --head dense")
     if getattr(options, "hybridize", "none") == "step":
         check_step(options.clip, options.accumulate, options.precision)
 

@@ -8,7 +8,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ __all__ = [
     "share",
     "size",
     "sizes",
+    "some_of",
     "wrong",
 ]
 
@@ -104,6 +105,16 @@ def names(text: str) -> tuple[str, ...]:
     if not found or not all(found) or len({*found}) < len(found):
         raise wrong(text, "names of columns, each once, such as age,height")
     return found
+
+
+def some_of(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    def read(text: str) -> tuple[str, ...]:
+        found = {name.strip() for name in text.split(",")}
+        if not found <= {*known}:
+            raise wrong(text, f"some of {', '.join(known)}, such as {','.join(known[:2])}")
+        return tuple(name for name in known if name in found)
+
+    return read
 
 
 def joined(values: Iterable) -> str:

@@ -15,10 +15,10 @@ from layers.engine import autograd, gluon, mx, nd
 
 from . import Refused
 from .averaging import Average, fill
-from .config import HYBRIDIZE, Config
+from .config import HYBRIDIZE, MIXES, Config
 from .data import Data
 from .loop import Meter
-from .metrics import WithMetric, ignored_label
+from .metrics import WithMetric, cross_entropy, ignored_label
 from .nets import initialize, net_of, try_out
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
@@ -113,7 +113,8 @@ class Learner:
         self.workers = workers or Workers()
         self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
         self.features, self.clip, self.accumulate = features, clip, accumulate
-        self.ignored = ignored_label(loss)
+        self.ignored, entropy = ignored_label(loss), cross_entropy(loss)
+        self.takes_shares = entropy is not None and not entropy._sparse_label  # of the classes
         self.average: Average | None = None
         self.lines: list[str] = []
         self.forward = forward or net
@@ -142,6 +143,8 @@ class Learner:
             summary = try_out(net, options, data, ctx[0])
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
         loss, forward = cls.loss_with_metric(data.task), None
+        if data.task.classes and {*MIXES} & {*options.augment}:
+            loss = WithMetric(SoftmaxLoss(sparse_label=False), "accuracy")
         if options.head == "fused":
             from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
 
@@ -283,7 +286,8 @@ class Learner:
         losses = [self.loss(part, labels) for part, labels in zip(outputs, ys)]
         meter.add(self.weighted(losses, weights))
         if meter.outputs is not None:
-            meter.outputs += zip(ys, map(self.answers, outputs))
+            labels = [y.argmax(axis=-1) for y in ys] if self.takes_shares else ys
+            meter.outputs += zip(labels, map(self.answers, outputs))
 
     def weighted(self, losses: list, weights: np.ndarray | None) -> list:
         """Losses, by context, times the weights of their samples; the metric beside has none.

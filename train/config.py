@@ -17,6 +17,7 @@ from .settings import Type
 
 __all__ = [
     "HYBRIDIZE",
+    "MIXES",
     "NETS",
     "OPTIMIZERS",
     "SCHEDULES",
@@ -62,10 +63,15 @@ NETS: dict[str, dict[str, Any]] = {
     },
     "mixer": {"patch": 2, "units": 64, "depth": 2, "dropout": 0.0},
     "vit": {"patch": 2, "units": 64, "depth": 2, "heads": 4, "dropout": 0.0},
+    "conv": {"units": 32, "depth": 3, "dropout": 0.0},
+    "resnet": {"units": 16, "depth": 2},
     "ssd_lite": {"units": 24},
 }
 GLUONCV: dict[str, Any] = {"pretrained": None, "head": "dense"}  # of ``gluoncv:NAME``
 OF_NETS = [*dict.fromkeys(name for row in [*NETS.values(), GLUONCV] for name in row)]
+
+MIXES = ("mixup", "cutmix")  # augmentations that mix labels, too
+AUGMENT = ("flip", "crop", "color", "rotate", "randaugment", *MIXES)
 
 DETECT, MODULE, FIND_LR = "train.detect", "train.module", "train.find_lr"
 GROUPS = {"data": "what to learn", "lowest": "how", "ctx": "where"}  # from this setting on
@@ -76,7 +82,7 @@ WITHOUT = {
     "pretrained head schedule schedule_option warmup clip accumulate precision hybridize average "
     "kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
-    "image_size hidden activation norm dropout residual patch depth heads pretrained head kvstore",
+    "image_size augment skip_broken hidden activation norm dropout residual patch depth heads pretrained head kvstore",
     FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
     "kvstore config resume checkpoint_steps tensorboard",
 }
@@ -102,7 +108,9 @@ def setting(default: Any, kind: Type, help: str, flag: str = "") -> Any:
 
 
 NET = Type(
-    "mlp, mixer, vit, gluoncv:NAME, or a function in a file such as my.py:build", net_of, "NET"
+    "mlp, mixer, vit, conv, resnet, gluoncv:NAME, or a function in a file such as my.py:build",
+    net_of,
+    "NET",
 )
 RATES = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
 
@@ -128,6 +136,10 @@ class Config:
     encoding: str = setting("utf-8", of.text("NAME"), "of a table: utf-16, latin-1, ...")
     decimal: str | None = setting(None, of.choice(",", "."), "decimal mark of a table (.)")
     image_size: tuple[int, int] | None = setting(None, of.size, "resize images to H x W pixels")
+    augment: tuple[str, ...] = setting(
+        (), of.some(*AUGMENT), f"change images at random: {', '.join(AUGMENT)} (none)"
+    )
+    skip_broken: bool = setting(False, of.flag, "leave out images that cannot be read")
     net: str = setting("mlp", NET, "see below")
     hidden: list[int] | None = setting(None, of.sizes, "units of the hidden layers (256,128)")
     activation: str | None = setting(
@@ -137,8 +149,12 @@ class Config:
     dropout: float | None = setting(None, of.share, "share of the units that is dropped (0)")
     residual: bool | None = setting(None, of.flag, "add each hidden layer's input")
     patch: int | None = setting(None, of.whole(1), "side of a patch of an image (2)")
-    units: int | None = setting(None, of.whole(1), "units of a patch (64), first channels (24)")
-    depth: int | None = setting(None, of.whole(1), "blocks of a mixer or vit (2)")
+    units: int | None = setting(
+        None, of.whole(1), "units of a patch (64), or first channels (32, 16 or 24)"
+    )
+    depth: int | None = setting(
+        None, of.whole(1), "blocks (2), of conv (3), of a stage of resnet (2)"
+    )
     heads: int | None = setting(None, of.whole(1), "heads of a vit's attention (4)")
     pretrained: str | None = setting(None, of.text("FILE"), "MXNet's .params of a net of GluonCV")
     head: str | None = setting(
@@ -268,7 +284,7 @@ def check_net(config: Config) -> None:
     own = options_of(config.net)
     is_detector = config.net == "ssd_lite"
     if config.net in NETS and is_detector != (config.program == DETECT):
-        expected = "mlp, mixer or vit" if is_detector else "ssd_lite"
+        expected = "mlp, mixer, vit, conv or resnet" if is_detector else "ssd_lite"
         raise Refused(f"--net {config.net}: expected {expected}, or a function in a file")
     for name in OF_NETS:
         if getattr(config, name) is not None and name not in own:
@@ -282,6 +298,11 @@ def check_net(config: Config) -> None:
             raise Refused("--head fused: computes in float32; expected no --precision")
         if config.task == "regression":
             raise Refused("--head fused: has the loss of classes; expected --head dense")
+    if mixes := [name for name in config.augment if name in MIXES]:
+        if config.program == MODULE:
+            raise Refused(f"--augment {mixes[0]}: the loss of Module takes no mixed labels")
+        if config.head == "fused":
+            raise Refused(f"--augment {mixes[0]}: mixes labels; expected --head dense")
 
 
 def check_step(hybridize: str, clip: float | None, accumulate: int, precision: str) -> None:

@@ -39,7 +39,7 @@ data:
                            .csv.gz, .bz2, .xz, .zip, and FILE.parquet, FILE.xlsx
   FILE.npz                 x (samples, ...) and y (samples,); or x_train, y_train, x_test, y_test
   X.npy,Y.npy              the same as two files
-  FOLDER                   images, PNG or JPEG, in a folder for each class
+  FOLDER                   images in a folder for each class, or these in train and val or test
   FILE.rec                 images in RecordIO, with FILE.idx beside it
 
 Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data
@@ -124,6 +124,7 @@ nets:
   mlp             hidden layers activation(norm(W x + b)); with --activation swiglu or geglu gated;
                   --residual adds the input of each to its output
   mixer, vit      of images, cut into patches: MLP-Mixer, vision transformer
+  conv, resnet    of images: convolutions with batch norm and pooling; a small residual net
   gluoncv:NAME    a classifier of GluonCV's model zoo, such as gluoncv:cifar_resnet20_v1
   my.py:function  function(shape, outputs) of this file returns a HybridBlock that takes (n, *shape)
                   and gives (n, outputs): shape is (features,), of images (channels, height, width)

@@ -24,6 +24,7 @@ __all__ = [
     "WithMetric",
     "axis_of_classes",
     "chosen",
+    "cross_entropy",
     "ignored_label",
     "is_computed",
     "is_loss",
@@ -227,6 +228,11 @@ def axis_of_classes(loss: gluon.Block) -> int:
     return getattr(cross_entropy(loss), "_axis", -1)
 
 
+def takes_probabilities(loss: gluon.Block) -> bool:
+    """True if the labels of a loss, or of the cross entropy in it, are probabilities."""
+    return not getattr(cross_entropy(loss), "_sparse_label", True)
+
+
 class WithMetric(gluon.HybridBlock):
     """The loss of each sample, and beside it the metric, which has no gradient: (n, 2).
 
@@ -237,13 +243,14 @@ class WithMetric(gluon.HybridBlock):
         super().__init__(**kwargs)
         self.loss, self.metric = loss, metric
         self.axis, self.ignored = axis_of_classes(loss), ignored_label(loss)
+        self.soft = takes_probabilities(loss)
 
     def hybrid_forward(self, F, outputs, y):
         loss = self.loss(outputs, y)
         outputs, y = (F.cast(each, dtype="float32") for each in (outputs, y))
         if self.metric == "accuracy":
             said = F.argmax(outputs, axis=self.axis)
-            y = F.reshape_like(y, said)
+            y = F.argmax(y, axis=self.axis) if self.soft else F.reshape_like(y, said)
             values = said == y
         else:
             values = F.abs(F.reshape_like(outputs, y) - y)

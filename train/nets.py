@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from layers import nets
-from layers.engine import gluon, nd
+from layers.engine import gluon, mx, nd
 
 from . import Refused, scaling
 from .config import NETS, Config
@@ -20,6 +20,9 @@ __all__ = ["Images", "initialize", "net_of", "try_out", "width"]
 
 # The options of nets whose names are not those of arguments.
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
+
+# He's initializer, for layers that relu follows.
+LIKE_RELU = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
 
 
 def net_of(options: Config, data: Data):
@@ -52,7 +55,8 @@ def net_of(options: Config, data: Data):
     try:
         if name == "mlp":
             return nets.mlp(width(data), settings.pop("hidden_channels"), outputs, **settings)
-        return of_images(getattr(nets, name)(image, outputs, **settings), data.shape)
+        make = {"conv": conv, "resnet": resnet}.get(name) or getattr(nets, name)
+        return of_images(make(image, outputs, **settings), data.shape)
     except (ValueError, TypeError) as error:
         reason = one_line(error).removeprefix(f"{name}: ")
         raise Refused(f"--net {name}: {reason}") from error
@@ -62,6 +66,37 @@ def width(data: Data) -> int:
     """How many inputs the net itself has, after categories became numbers."""
     codes = data.codes
     return scaling.width(data.features - len(codes), codes)
+
+
+def conv(image: tuple, channels: int, hidden_channels: int, depth: int, dropout: float):
+    """Return a convolutional net: blocks pool(relu(norm(W * x))), means of channels, then W x + b.
+
+    Each block halves height and width, and all but the first double the channels.
+    """
+    net = gluon.nn.HybridSequential()
+    with net.name_scope():
+        for i in range(depth):
+            net.add(
+                gluon.nn.Conv2D(hidden_channels << i, 3, padding=1, use_bias=False),
+                gluon.nn.BatchNorm(),
+                gluon.nn.Activation("relu"),
+                gluon.nn.MaxPool2D(3, strides=2, padding=1),
+            )
+        net.add(gluon.nn.GlobalAvgPool2D(), gluon.nn.Dropout(dropout), gluon.nn.Dense(channels))
+    net.initialize(LIKE_RELU)
+    return net
+
+
+def resnet(image: tuple, channels: int, hidden_channels: int, depth: int):
+    """Return Gluon's residual net for small images: three stages of `depth` blocks each.
+
+    The second and third stage halve height and width, and double the channels.
+    """
+    zoo, wide = gluon.model_zoo.vision, hidden_channels
+    sizes = [wide, wide, 2 * wide, 4 * wide]
+    net = zoo.ResNetV1(zoo.BasicBlockV1, [depth] * 3, sizes, classes=channels, thumbnail=True)
+    net.initialize(LIKE_RELU)
+    return net
 
 
 def of_images(net, shape: tuple[int, ...]):

@@ -24,7 +24,8 @@ from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
 from .data.columns import Column, codes_of, encode, from_json, inputs_of
-from .data.images import SUFFIXES, file_source, image_shape, read_images, resize
+from .data.images import DEEP, image_shape, resize
+from .data.pictures import SUFFIXES, Sources, images_in, read_images
 from .data.prepare import as_rows
 from .data.samples import Samples
 from .data.shift import Shift
@@ -221,7 +222,7 @@ def checks(run: TrainedRun, columns: list[Column]) -> dict[str, bool]:
         "codes": sizes(run.codes) and (not columns or codes_of(columns) == tuple(run.codes)),
         "table": not columns or inputs_of(columns) == tuple(run.columns),
         "target": scales(run.target["offset"], -1) and units(run.target["unit"], -1),
-        "pixels": run.pixels is None or run.pixels in (16, 255) and is_image(run.shape),
+        "pixels": run.pixels is None or run.pixels in (16, 255, DEEP) and is_image(run.shape),
         "mean": scales(run.mean, features - codes),
         "std": scales(run.std, features - codes),
         "offset": scales(run.offset, features),
@@ -283,10 +284,9 @@ def read_samples(name: str, run: TrainedRun, how: Reading, kept: dict[str, list[
     if not path.exists():
         raise Refused("there is no such file")
     if path.is_dir():
-        paths = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
-        return read_pictures(paths, run)
+        return read_pictures(images_in(path), run)
     if suffix in SUFFIXES:
-        return read_pictures([path], run)
+        return read_pictures({str(path): path.read_bytes}, run)
     raise Refused("expected a table, an npz or npy file, an image, or a folder of images")
 
 
@@ -302,7 +302,7 @@ def read_rows(path: Path, run: TrainedRun, how: Reading, kept: dict[str, list[st
     return Samples(x, None, table=table, notes=notes)
 
 
-def read_pictures(paths: list[Path], run: TrainedRun) -> Samples:
+def read_pictures(sources: Sources, run: TrainedRun) -> Samples:
     """Images, with pixels as those that the network was trained with.
 
     Raises
@@ -318,11 +318,8 @@ def read_pictures(paths: list[Path], run: TrainedRun) -> Samples:
     shape = tuple(run.shape)
     image = image_shape(shape)
     size = image[1:] if image and run.resized else None
-    how = Reading(shape=shape, size=size, labelled=False)
-    samples = read_images([file_source(p) for p in paths], how)
-    if run.pixels != 255:
-        samples.x = samples.x * np.float32(run.pixels / 255)
-    return samples
+    how = Reading(shape=shape, size=size, white=run.pixels, labelled=False)
+    return read_images(sources, how)
 
 
 @contextmanager

@@ -17,11 +17,11 @@ from layers.engine import mx
 from . import Refused
 from .blocks import Learner
 from .config import Config
-from .data import ArrayBatches, Batches, load
+from .data import Batches, load
 from .loop import Meter
 from .plots import quiet_matplotlib
 from .results import holds
-from .run import check_batches, contexts, reading
+from .run import batches_for, check_batches, contexts, reading
 from .screen import say
 from .workers import Workers
 
@@ -114,9 +114,9 @@ def find(options: Config) -> float | None:
     ctx = contexts(options.ctx)
     data = load(options.data, options.validation, reading(options))
     check_batches(len(data.x), options.batch_size, len(ctx))
+    batches, _ = batches_for(data, options)
     mx.random.seed(options.seed)
     learner = Learner.of(data, ctx, options, Workers())
-    batches = ArrayBatches(data.x, data.y, options.batch_size * options.accumulate)
     rates = np.geomspace(options.lowest, options.highest, options.steps)
     found = range_test(learner, batches, rates, options.seed)
     if len(found.rates) < 10:

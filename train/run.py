@@ -21,8 +21,10 @@ from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints
-from .config import DETECT, Config
+from .config import DETECT, MIXES, Config
 from .data import ArrayBatches, Data, Reading, load, shown, steps
+from .data.augment import Augmented
+from .data.images import image_shape
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Measure, Meter, Run, train
 from .metrics import chosen, joined, probabilities
@@ -91,6 +93,7 @@ def read_and_train(options: Config, learner_class: type[Learner], workers: Worke
         data = load(options.data, options.validation, reading(options))
         check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
         measure, metrics = measure_of(options.metric, data, workers)
+        parts = batches_for(data, options)
 
     mx.random.seed(options.seed)
     learner = learner_class.of(data, ctx, options, workers)
@@ -103,7 +106,7 @@ def read_and_train(options: Config, learner_class: type[Learner], workers: Worke
     with Stop() as stop:
         try:
             run = train_learner(
-                learner, data, measure, options, config, [stop, *callbacks], workers
+                learner, parts, measure, options, config, [stop, *callbacks], workers
             )
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}{good(options)}") from error
@@ -141,7 +144,7 @@ def judge(run: Run, guessing: float, options: Config) -> None:
 
 def train_learner(
     learner: Learner,
-    data: Data,
+    parts: tuple[ArrayBatches, ArrayBatches],
     measure: Measure,
     options: Config,
     config: dict[str, Any],
@@ -152,8 +155,7 @@ def train_learner(
     folder = options.out / results.CHECKPOINTS
     run = Run(
         learner,
-        ArrayBatches(data.x, data.y, options.batch_size * options.accumulate),
-        ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size),
+        *parts,
         options.epochs,
         measure,
         options.seed,
@@ -229,6 +231,27 @@ def check_batches(samples: int, batch_size: int, parts: int) -> None:
         raise Refused(f"--batch-size {batch_size}: not a sample for each of {parts} contexts")
 
 
+def batches_for(data: Data, options: Config) -> tuple[ArrayBatches, ArrayBatches]:
+    """Return the batches to learn from, as --augment changes them, and those that are held out.
+
+    Raises
+    ------
+    Refused
+        Samples that are no images are to be changed.
+    """
+    learned = ArrayBatches(data.x, data.y, options.batch_size * options.accumulate)
+    held_out = ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size)
+    how = options.augment
+    if not how:
+        return learned, held_out
+    if image_shape(data.shape) is None:
+        raise Refused(f"--augment: it changes images, and a sample is {data.shape}")
+    values = (0, data.pixels) if data.pixels else (float(data.x.min()), float(data.x.max()))
+    classes = len(data.task.classes) if {*MIXES} & {*how} else 0
+    first, second = (Augmented(p, data.shape, how, values, classes) for p in (learned, held_out))
+    return first, second
+
+
 def reading(options: Config) -> Reading:
     """How the options say that the data is read."""
     return Reading(
@@ -242,6 +265,7 @@ def reading(options: Config) -> Reading:
         encoding=options.encoding,
         decimal=options.decimal,
         asked=options.task is None,
+        skip_broken=options.skip_broken,
     )
 
 
@@ -422,6 +446,7 @@ def described(data: Data) -> dict[str, Any]:
         "table": [column.json() for column in data.table],
         "pixels": data.pixels,
         "resized": data.resized,
+        "skipped": data.skipped,
         "mean": data.mean.item() if single else data.mean[0].tolist(),
         "std": data.std.item() if single else data.std[0].tolist(),
         **data.shift.json(),

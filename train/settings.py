@@ -32,6 +32,7 @@ __all__ = [
     "share",
     "size",
     "sizes",
+    "some",
     "text",
     "whole",
 ]
@@ -141,6 +142,17 @@ def choice(*values: str) -> Type:
         lambda value: value if value in values else None,
         "|".join(values),
     )
+
+
+def some(*known: str) -> Type:
+    """Return the type of settings that have some of these values, in the order of these."""
+
+    def convert(value: Any) -> tuple[str, ...] | None:
+        given = value.split(",") if isinstance(value, str) else value
+        found = {str(each).strip() for each in given} if isinstance(given, list | tuple) else {""}
+        return tuple([each for each in known if each in found]) if found <= {*known} else None
+
+    return Type(f"some of {', '.join(known)}, such as {','.join(known[:2])}", convert, "A,B")
 
 
 def sizes_of(value: Any) -> list[int] | None:

@@ -16,6 +16,7 @@ from layers.mxnet.recordio import pack
 
 from .values import INTS, changed_bytes, text
 
+WITH_EXIF = ("JPEG", "PNG", "TIFF", "WEBP")
 MAGIC = struct.pack("<I", 0xCED7230A)
 
 
@@ -45,7 +46,7 @@ def pictures(rng: random.Random) -> dict[str, bytes]:
     def record(rng: random.Random) -> bytes:
         if rng.random() < 0.02:
             return _record(rng)
-        whole = _whole(rng.choice(["PNG", "JPEG"]))
+        whole = _whole(rng.choice(["PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP"]))
         return pack((0, rng.randrange(2), 1, 0), image(rng) if rng.random() < 0.05 else whole)
 
     return _file(rng, record, (0, 2, 8, 9, 10))
@@ -106,7 +107,7 @@ def images(rng: random.Random) -> dict[str, bytes]:
 def image(rng: random.Random) -> bytes:
     """The same as bytes; a few are whole."""
     data = bytearray(
-        _whole(rng.choice(["JPEG", "JPEG", "PNG", "PNG", "BMP", "GIF", "TIFF", "PPM"]))
+        _whole(rng.choice(["JPEG", "JPEG", "PNG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM"]))
     )
     change = rng.randrange(4)
     if change == 0:
@@ -122,5 +123,8 @@ def image(rng: random.Random) -> bytes:
 def _whole(format: str) -> bytes:
     pixels = np.add.outer(np.arange(20) * 9, np.arange(30) * 2).astype(np.uint8)
     file = io.BytesIO()
-    Image.fromarray(np.stack([pixels, pixels[::-1], 255 - pixels], -1)).save(file, format)
+    exif = Image.Exif()
+    exif[0x112] = 3  # upside down
+    picture = Image.fromarray(np.stack([pixels, pixels[::-1], 255 - pixels], -1))
+    picture.save(file, format, **{"exif": exif} if format in WITH_EXIF else {})
     return file.getvalue()

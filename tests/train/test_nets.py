@@ -18,6 +18,8 @@ from train.command_line import parse
 from train.config import NETS
 from train.data import load
 from train.data.images import image_shape
+from train.data.prepare import prepare
+from train.data.samples import Reading, Samples
 from train.nets import Images, initialize, net_of
 from train.own_file import load_file
 
@@ -65,8 +67,16 @@ def refusal(capsys, *argv):
 @pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("name", [net for net in NETS if net != "ssd_lite"])
 def test_each_net_trains_is_saved_and_predicts(name, tmp_path, engine):
-    small = {"mlp": "--hidden 8", "mixer": "--units 8 --depth 1", "vit": "--units 8 --depth 1"}
-    argv = [*small[name].split(), "--epochs", "1", "--net", name, "--engine", engine]
+    small = {"mlp": "--hidden 8", "conv": "--units 8", "resnet": "--units 4 --depth 1"}
+    argv = [
+        *small.get(name, "--units 8 --depth 1").split(),
+        "--epochs",
+        "1",
+        "--net",
+        name,
+        "--engine",
+        engine,
+    ]
     assert main([*argv, "--out", str(tmp_path)]) == 0
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["network"]["net"] == config["options"]["net"] == name
@@ -86,6 +96,24 @@ def test_nets_of_images_learn(name, tmp_path, engine):
     assert main([*argv.split(), "--out", str(tmp_path)]) == 0
     config = json.loads((tmp_path / "config.json").read_text())
     assert config["result"]["held_out_accuracy"] > 0.88
+
+
+@pytest.mark.parametrize("name", ["conv", pytest.param("resnet", marks=pytest.mark.slow)])
+def test_convolutions_recognize_digits_after_a_few_epochs(name, tmp_path, engine):
+    argv = f"--net {name} --epochs 5 --schedule cosine --engine {engine}"
+    assert main([*argv.split(), "--out", str(tmp_path)]) == 0
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["result"]["held_out_accuracy"] > 0.97
+
+
+@pytest.mark.parametrize("name", ["conv", "resnet"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3, 3), (3, 9, 14)])
+def test_convolutions_take_small_images(name, shape):
+    x = np.random.default_rng(0).random((10, *shape))
+    data = prepare(Samples(x, np.arange(10) % 2), Reading())
+    net = net_of(parse(["--net", name, "--depth", "4"]), data)
+    initialize(net, [mx.cpu()])
+    assert net(nd.array(data.x)).shape == (len(data.x), 2)
 
 
 def test_options_reach_the_net():

@@ -45,6 +45,8 @@ def test_data_without_its_option(tmp_path):
 
 
 EVERYTHING = {
+    "augment": ("flip", "mixup"),
+    "skip_broken": True,
     "steps_per_epoch": None,
     "metric": None,
     "program": "train",
@@ -103,7 +105,7 @@ def test_everything_given(monkeypatch):
     line = (
         "--data mnist:/data --validation mnist:/more --task regression --target price "
         "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
-        "--columns year:category --encoding utf-16 --decimal , "
+        "--columns year:category --encoding utf-16 --decimal , --augment mixup,flip --skip-broken "
         "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
         "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet "
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
@@ -149,7 +151,7 @@ def test_everything_given(monkeypatch):
         (
             "--net",
             "magic",
-            "mlp, mixer, vit, gluoncv:NAME, or a function in a file such as my.py:build",
+            "mlp, mixer, vit, conv, resnet, gluoncv:NAME, or a function in a file such as my.py:build",
         ),
         ("--net", "my.py", "such as my.py:build"),
         ("--norm", "group", "layer"),

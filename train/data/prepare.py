@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ class Data:
     target : the name of a table's column
     pixels : the value of a white pixel, where samples are images; else None
     resized : images were resized
+    skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
     """
 
@@ -58,6 +59,7 @@ class Data:
     pixels: int | None = None
     resized: bool = False
     notes: tuple[str, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
 
     @property
     def features(self) -> int:
@@ -126,7 +128,8 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
         "columns": tuple(f"{column.name}:{column.kind}" for column in used),
         "ignore": (),  # of which none is used
     }
-    found = read(name, replace(how, target=samples.target, **columns, shape=shape, size=size))
+    alike = {"shape": shape, "size": size, "white": samples.pixels}
+    found = read(name, replace(how, target=samples.target, **columns, **alike))
     if found.held_out:
         raise Refused("it has held-out samples of its own; expected one set of samples")
     return found
@@ -163,6 +166,7 @@ def prepare(samples: Samples, how: Reading) -> Data:
     return Data(
         x, y, held_out_x, held_out_y, goal, shape, mean, std, shift, target_shift,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
+        samples.skipped | (samples.held_out.skipped if samples.held_out else {}),
     )  # fmt: skip
 
 

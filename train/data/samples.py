@@ -36,6 +36,10 @@ class Reading:
     shape : tuple of int, optional
         Of an image: (h, w), (h, w, c) or (c, h, w), with one or three channels; None to find it
         out.
+    white : int, optional
+        The value of a white pixel of such images, 255 or 65535; None to find it out.
+    skip_broken : bool
+        Images that cannot be read are left out.
     boxes : bool
         The targets are objects, each a class and a box.
     labelled : bool
@@ -57,6 +61,8 @@ class Reading:
     ignore: tuple[str, ...] = ()
     size: tuple[int, ...] | None = None
     shape: tuple[int, ...] | None = None
+    white: int | None = None
+    skip_broken: bool = False
     boxes: bool = False
     labelled: bool = True
     columns: tuple[str, ...] = ()
@@ -78,6 +84,7 @@ class Samples:
     resized : the images were resized
     files : of each sample, where it has a file of its own
     held_out : samples that the file holds out
+    skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
     """
 
@@ -93,6 +100,7 @@ class Samples:
     resized: bool = False
     files: tuple[str, ...] = ()
     held_out: Samples | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def at(self, i: int, array: str) -> str:

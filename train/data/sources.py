@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import Refused
-from . import images, scenes
+from . import images, pictures, scenes
 from .arrays import read_npy, read_npz
 from .roles import columns_of, given_kinds, targets_of
 from .samples import Reading, Samples, listed, shown
@@ -43,6 +43,8 @@ def read(name: str, how: Reading) -> Samples:
     if how.boxes:
         return read_boxes(name)
     samples = read_as_it_is(name, how)
+    if how.skip_broken and not samples.files:
+        raise Refused("it has no files of images; expected no --skip-broken")
     has_files = samples.resized or samples.files  # which are resized as they are read
     return samples if how.size is None or has_files else images.resize_samples(samples, how.size)
 
@@ -66,7 +68,7 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
     if is_table(name):
         return table_samples(path, how)
     if suffix == ".rec":
-        return images.read_rec(path, how)
+        return pictures.read_rec(path, how)
     if kind in images.IDX:
         return images.read_idx_files(folder_of(kind, folder), images.IDX[kind])
     if kind in images.CIFAR:
@@ -74,7 +76,7 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
     if name == "digits":
         return digits()
     if name and path.is_dir():
-        return images.read_folder(path, how)
+        return pictures.read_folder(path, how)
     nothing = "" if name and path.exists() else "there is no such file or folder; "
     raise Refused(f"{nothing}expected {describe_sources()}")
 

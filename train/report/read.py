@@ -234,6 +234,7 @@ def read_data(config: dict[str, Any], run: TrainedRun, source: Source) -> Data:
         features=names("features"),
         ignore=names("ignore"),
         size=tuple(size) if isinstance(size, list) else None,
+        skip_broken=lookup(config, "options", "skip_broken") is True,
         boxes=run.outputs == "detections",
         columns=names("columns"),
         **{

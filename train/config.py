@@ -82,7 +82,8 @@ WITHOUT = {
     "pretrained head schedule schedule_option warmup clip accumulate precision hybridize average "
     "kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
-    "image_size augment skip_broken hidden activation norm dropout residual patch depth heads pretrained head kvstore",
+    "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
+    "pretrained head kvstore",
     FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
     "kvstore config resume checkpoint_steps tensorboard",
 }
@@ -149,12 +150,8 @@ class Config:
     dropout: float | None = setting(None, of.share, "share of the units that is dropped (0)")
     residual: bool | None = setting(None, of.flag, "add each hidden layer's input")
     patch: int | None = setting(None, of.whole(1), "side of a patch of an image (2)")
-    units: int | None = setting(
-        None, of.whole(1), "units of a patch (64), or first channels (32, 16 or 24)"
-    )
-    depth: int | None = setting(
-        None, of.whole(1), "blocks (2), of conv (3), of a stage of resnet (2)"
-    )
+    units: int | None = setting(None, of.whole(1), "of a patch (64), or first channels (16 to 32)")
+    depth: int | None = setting(None, of.whole(1), "blocks (2, of conv 3), or those of a stage")
     heads: int | None = setting(None, of.whole(1), "heads of a vit's attention (4)")
     pretrained: str | None = setting(None, of.text("FILE"), "MXNet's .params of a net of GluonCV")
     head: str | None = setting(

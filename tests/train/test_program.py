@@ -95,6 +95,8 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "data": "digits",
         "validation": None,
         "steps_per_epoch": None,
+        "augment": [],
+        "skip_broken": False,
         "task": None,
         "target": None,
         "columns": [],

@@ -50,7 +50,7 @@ def test_everything_given(monkeypatch):
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
-        "--kvstore dist_sync --tensorboard ~/tb"
+        "--kvstore dist_sync --tensorboard ~/tb --metric rmse"
     )
     assert vars(parse(shlex.split(line))) == {
         "data": "mnist:/data",
@@ -94,6 +94,7 @@ def test_everything_given(monkeypatch):
         "checkpoint_steps": 50,
         "config": None,
         "patience": 3,
+        "metric": "rmse",
         "tensorboard": Path("/home/someone/tb"),
         "engine": "mxnet",
         "kvstore": "dist_sync",

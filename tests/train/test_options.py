@@ -48,7 +48,7 @@ EVERYTHING = {
     "augment": ("flip", "mixup"),
     "skip_broken": True,
     "steps_per_epoch": None,
-    "metric": None,
+    "metric": "rmse",
     "program": "train",
     "data": "mnist:/data",
     "validation": "mnist:/more",
@@ -112,7 +112,7 @@ def test_everything_given(monkeypatch):
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
-        "--kvstore dist_sync --tensorboard ~/tb"
+        "--kvstore dist_sync --tensorboard ~/tb --metric rmse"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

@@ -530,3 +530,11 @@ def test_data_of_the_command_line(say, moved, tmp_path):
     assert "Confusions" in Page((tmp_path / "r.html").read_text()).texts
     line = say(run, "--validation", data, "--out", tmp_path / "r.html", status=2)
     assert "--validation: expected --data" in line
+
+
+def test_outputs_that_are_not_finite(say, runs, tmp_path):
+    shutil.copytree(runs / "kind", tmp_path / "run")
+    file = str(tmp_path / "run/model-0000.params")
+    nd.save(file, {name: array * np.nan for name, array in nd.load(file).items()})
+    line = say(tmp_path / "run", "--out", tmp_path / "r.html", status=2)
+    assert line == f"train.report: {tmp_path / 'run'}: the network's outputs are not finite\n"

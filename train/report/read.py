@@ -136,15 +136,14 @@ def read(folder: Path) -> RunReport:
 
 
 def measure(report: RunReport, given: Source | None, with_importance: bool) -> None:
-    """Measure a run on its held-out samples; the screen says which file is read, and what fails."""
+    """Measure a run on its held-out samples; the screen says which file is read, and what fails.
+
+    Raises
+    ------
+    Refused
+        The network gives numbers that are not finite.
+    """
     folder, run = report.folder, report.run
-    try:
-        source = given or source_of(report.config)
-        say(f"{folder}: reads {' and '.join(filter(None, vars(source).values()))}", sys.stdout)
-        data = read_data(report.config, run, source)
-    except Refused as error:
-        without = "the report goes without its metrics, confusions, mistakes and activations"
-        return say(f"{folder}: {error}; {without}", sys.stdout)
 
     def predict(x: np.ndarray) -> np.ndarray:
         values = forward(folder, run, x)
@@ -152,11 +151,20 @@ def measure(report: RunReport, given: Source | None, with_importance: bool) -> N
             return softmax(values)
         return values if run.classes else run.target_shift.back(values)
 
+    try:
+        source = given or source_of(report.config)
+        say(f"{folder}: reads {' and '.join(filter(None, vars(source).values()))}", sys.stdout)
+        data = read_data(report.config, run, source)
+    except Refused as error:
+        without = "the report goes without its metrics, confusions, mistakes and activations"
+        return say(f"{folder}: {error}; {without}", sys.stdout)
     x, y = data.held_out_x, data.held_out_y
+    if not np.isfinite(values := predict(x)).all():
+        raise Refused(f"{folder}: the network's outputs are not finite")
     guess = np.array([]) if report.is_detector else data.guess
     if not run.classes:
         y, guess = data.target_shift.back(y[:, None])[:, 0], data.target_shift.back(guess)
-    report.measured = Measured(x.reshape(-1, *data.shape), y, predict(x), guess)
+    report.measured = Measured(x.reshape(-1, *data.shape), y, values, guess)
     report.activations = activations(read_network(folder, run), x[:ACTIVATIONS], folder)
     if with_importance and len(run.shape) > 1:
         say(f"{folder}: --importance: its samples have no columns", sys.stdout)

@@ -117,7 +117,10 @@ def _expect_gradient(trial: Trial, known: Results, name: str, where: str, places
     except OtherShape:
         raise
     except Failure as problem:
-        raise Failure(f"{where}, {problem}") from problem
+        raise Failure(
+            f"{where}, {problem}\n"
+            "an input that is given as an array is compared at its values alone"
+        ) from problem
 
 
 def _updated_states(checker: Checker, name: str) -> str:

@@ -11,7 +11,16 @@ from layers.engine import gluon, mx
 
 from .data import Data
 
-__all__ = ["Encode", "Rescale", "Standardize", "encoded", "embedded", "width", "with_scaling"]
+__all__ = [
+    "Encode",
+    "Rescale",
+    "Standardize",
+    "encoded",
+    "embedded",
+    "embedding_init",
+    "width",
+    "with_scaling",
+]
 
 FEW = 13  # so many codes become an input each, but for 0, the others; of more an Embedding learns
 
@@ -76,15 +85,21 @@ class Encode(Standardize):
             if self.numbers:
                 self.mean = self.params.get_constant("mean", mean)
                 self.std = self.params.get_constant("std", std)
-            wide = mx.init.Normal(0.5)  # as wide as inputs that are scaled
             for i, shape in embedded(codes).items():
                 setattr(
-                    self, f"embedding{i}", self.params.get(f"embedding{i}", shape=shape, init=wide)
+                    self,
+                    f"codes{i}_weight",
+                    self.params.get(f"codes{i}_weight", shape=shape, init=embedding_init()),
                 )
 
     def hybrid_forward(self, F, x, **arrays):
         y = encoded(F, x, self.numbers, self.codes, arrays)
         return y if self.dtype == "float32" else F.cast(y, dtype=self.dtype)
+
+
+def embedding_init():
+    """The initializer of Embeddings: about as wide as inputs that are scaled."""
+    return mx.init.Normal(0.5)
 
 
 def embedded(codes: tuple[int, ...]) -> dict[int, tuple[int, int]]:
@@ -99,7 +114,7 @@ def width(numbers: int, codes: tuple[int, ...]) -> int:
 
 
 def encoded(F, x, numbers: int, codes: tuple[int, ...], arrays: dict):
-    """The columns of a table for a net; `arrays` are mean, std, and embedding0, embedding1, ..."""
+    """The columns of a table for a net; `arrays` are mean, std, and codes0_weight, ..."""
     parts = []
     if numbers:
         y = F.slice_axis(x, axis=1, begin=0, end=numbers)
@@ -110,7 +125,7 @@ def encoded(F, x, numbers: int, codes: tuple[int, ...], arrays: dict):
         code = F.reshape(code, shape=(-1,))
         if i in shapes:
             rows, columns = shapes[i]
-            table = arrays[f"embedding{i}"]
+            table = arrays[f"codes{i}_weight"]
             parts.append(F.Embedding(code, table, input_dim=rows, output_dim=columns))
         else:
             parts.append(F.slice_axis(F.one_hot(code, depth=count), axis=1, begin=1, end=count))

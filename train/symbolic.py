@@ -18,7 +18,7 @@ from .data import Data, steps
 from .loop import Meter
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
-from .scaling import embedded, encoded
+from .scaling import embedded, embedding_init, encoded
 from .state import NamedArrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
 from .tensors import tensors_as_bytes
@@ -134,8 +134,9 @@ def mlp(hidden: list[int], data: Data):
     `mean` and `std` constants. It ends in `train.softmax`, or for a number in `train.regression`.
     """
     task, shapes, codes = data.task, dict.fromkeys(constants_of(data), data.mean.shape), data.codes
-    shapes |= {f"embedding{i}": shape for i, shape in embedded(codes).items()}
-    arrays = {name: mx.sym.Variable(name, shape=shape) for name, shape in shapes.items()}
+    shapes |= {f"codes{i}_weight": shape for i, shape in embedded(codes).items()}
+    inits = {name: embedding_init() for name in shapes if name.startswith("codes")}
+    arrays = {n: mx.sym.Variable(n, shape=s, init=inits.get(n)) for n, s in shapes.items()}
     x = mx.sym.Variable("data")
     if codes:
         x = encoded(mx.sym, x, data.mean.shape[1], codes, arrays)

@@ -638,3 +638,23 @@ def test_a_large_table_is_read_in_a_moment(tmp_path):
     begin = time.process_time()
     load(str(tmp_path / "a.csv"))
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.slow_on("mxnet")
+@pytest.mark.parametrize("program", first_alone(["train", "module"]))
+def test_categories_of_many_values_and_nothing_else(tmp_path, capsys, program):
+    from train import module
+
+    shops = [f"s{i % 20}" for i in range(200)]
+    rows = [f"{shop},{NAMES[int(shop[1:]) % 2]}" for shop in shops]
+    path, out = tmp_path / "a.csv", tmp_path / "out"
+    path.write_text("\n".join(["shop,kind", *rows]))
+    argv = ["--data", str(path), "--epochs", "30", "--hidden", "16", "--out", str(out)]
+    assert {"train": main, "module": module.main}[program](argv) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["data"]["codes"] == [21] and config["data"]["mean"] == []
+    assert config["result"]["held_out_accuracy"] == 1
+    capsys.readouterr()
+    assert predict.main([str(out), str(path)]) == 0
+    found = [*csv.DictReader(capsys.readouterr().out.splitlines())]
+    assert [row["class"] for row in found] == [row.partition(",")[2] for row in rows]

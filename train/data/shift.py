@@ -97,7 +97,7 @@ def moments(x: np.ndarray, alike: bool, unit: Any = ONE) -> tuple[np.ndarray, np
 
     In float64, of some rows at a time: pixels of eight bits are never all converted.
     """
-    size = max(1, CHUNK // x.shape[1])
+    size = max(1, CHUNK // max(1, x.shape[1]))
     rows = [slice(i, i + size) for i in range(0, len(x), size)]
     mean = np.sum([(x[r] / unit).sum(axis=0) for r in rows], axis=0) / len(x)
     variance = np.sum([np.square(x[r] / unit - mean).sum(axis=0) for r in rows], axis=0) / len(x)

@@ -136,7 +136,8 @@ def test_everything_given(monkeypatch):
         (
             "--net",
             "magic",
-            "mlp, mixer, vit, conv, resnet, gluoncv:NAME, or a function in a file such as my.py:build",
+            "mlp, mixer, vit, conv, resnet, gluoncv:NAME, or a function in a file such as "
+            "my.py:build",
         ),
         ("--net", "my.py", "such as my.py:build"),
         ("--norm", "group", "layer"),

@@ -315,7 +315,8 @@ def test_all_broken_images_are_named_at_once(folder, tmp_path):
         load(folder(**BAD))
     assert str(refused.value) == (
         f"--data {tmp_path}: 3 of 12 images are broken: "
-        f"{tmp_path}/cat/1.png, {tmp_path}/cat/2.png, {tmp_path}/dog/5.png: {tmp_path}/cat/1.png cannot be read: image file is truncated; "
+        f"{tmp_path}/cat/1.png, {tmp_path}/cat/2.png, {tmp_path}/dog/5.png: "
+        f"{tmp_path}/cat/1.png cannot be read: image file is truncated; "
         "--skip-broken leaves them out"
     )
 

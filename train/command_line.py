@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from layers import __version__
 from layers._errors import quoted, showable
 from layers._programs import command
 
@@ -48,6 +49,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             **options,
         )
+        self.add_argument("--version", action="version", version=f"layers {__version__}")
 
     def add_setting(self, group: Any, each: Field, program: str) -> None:
         """Add the option of a setting to a group of options."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import layers
 from train import Refused
 from train.command_line import parse
 from train.config import settings_of
@@ -219,6 +220,13 @@ def test_a_name_that_is_not_utf8(option):
 def test_unknown_arguments(argv):
     with pytest.raises(Refused, match=argv[0]):
         parse(argv)
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        parse(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"layers {layers.__version__}\n"
 
 
 @pytest.mark.parametrize("program", ["train", "train.module", "train.detect"])

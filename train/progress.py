@@ -7,8 +7,7 @@ import sys
 import time
 from typing import Any
 
-from tqdm import tqdm
-
+from . import Refused
 from .epochs import left_out
 from .loop import Callback, Epoch, Run
 from .screen import say
@@ -34,6 +33,11 @@ class Logging(Callback):
         self.bar: Any = None
 
     def begin(self, run: Run) -> None:
+        """Show the bar; raises Refused where tqdm is not installed."""
+        try:
+            from tqdm import tqdm
+        except ImportError as error:
+            raise Refused("Logging: tqdm is not installed: pip install tqdm") from error
         samples = None if run.steps_per_epoch else run.data.samples
         self.bar = tqdm(
             total=samples and samples * run.epochs,
@@ -65,7 +69,7 @@ class Logging(Callback):
             text = (
                 f"epoch {epoch.epoch}/{run.epochs}: {self.results(run, epoch.loss, epoch.metric)}"
             )
-            with tqdm.external_write_mode(sys.stdout):
+            with self.bar.external_write_mode(sys.stdout):
                 say(f"{text}, {epoch.seconds:.2f} s", sys.stdout)
 
     def end(self, run: Run) -> None:

@@ -1,11 +1,14 @@
 """`fit`: a net of one's own in the program's loop."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from layers import LinearCrossEntropyLoss, SoftmaxLoss
+from layers import LinearCrossEntropyLoss, SoftmaxLoss, engine
 from layers.engine import gluon, mx, nd
 from train import Refused, callbacks, fit
 from train.metrics import chosen
@@ -538,3 +541,24 @@ def test_the_callbacks_of_other_libraries_are_named(name, ours):
     theirs = type("Theirs", (callbacks.Callback,), {name: lambda self, *_: None})
     with pytest.raises(Refused, match=f"^callbacks.0.: Theirs.{name} would never .* name {ours}"):
         fit(net(), (X, Y), ENTROPY, callbacks=[theirs()])
+
+
+def test_fit_needs_no_package_beside_the_engine():
+    code = """
+import sys
+for name in ("tqdm", "sklearn", "pandas", "matplotlib", "jinja2", "yaml", "safetensors", "PIL"):
+    sys.modules[name] = None
+import numpy as np
+from layers.engine import gluon
+from train import Refused, callbacks, fit
+data, loss = (np.ones((8, 3)), np.arange(8) % 2), gluon.loss.SoftmaxCELoss()
+assert len(fit(gluon.nn.Dense(2), data, loss)) == 1
+try:
+    fit(gluon.nn.Dense(2), data, loss, callbacks=[callbacks.Logging()])
+except Refused as error:
+    assert str(error) == "Logging: tqdm is not installed: pip install tqdm"
+else:
+    raise AssertionError
+"""
+    environment = os.environ | {"LAYERS_ENGINE": engine.name()}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)

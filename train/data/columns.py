@@ -351,7 +351,7 @@ def encode(columns: Sequence[Column], table: Table) -> tuple[np.ndarray, list[st
                 )
             if column.parts:
                 dates = dates_of(table.column(column.name), column.format).dt
-                found = {"month": dates.month, "weekday": dates.weekday + 1}
+                found = {"month": dates.month, "weekday": dates.day_of_week + 1}
                 codes += [found[part].fillna(0).to_numpy("float64") for part in column.parts]
     return np.stack([*numbers, *codes], axis=1), notes
 

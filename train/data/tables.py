@@ -176,7 +176,6 @@ def read_text(opened: Callable[[], Any], how: Reading, texts: Collection[str]) -
             file, sep=delimiter, header=None, names=range(width), index_col=False,
             dtype={i: str for i, name in enumerate(names) if name in texts},
             keep_default_na=False, na_values=SPELLED, skipinitialspace=True, low_memory=False,
-            float_precision="round_trip",
         )  # fmt: skip
     if len(frame) != len(lines):
         raise Refused(f"it cannot be read: {len(lines)} lines, of which pandas reads {len(frame)}")

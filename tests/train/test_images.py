@@ -8,7 +8,6 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
-from train.reports.read import read_runs
 
 from layers.engine import mx
 from train import Refused
@@ -16,6 +15,7 @@ from train.__main__ import main
 from train.data import Reading, load
 from train.data.images import CIFAR_FILES
 from train.data.pictures import images_in, read_images
+from train.reports.read import read_runs
 
 CLASSES = ("cat", "dog")
 
@@ -313,11 +313,10 @@ BAD = {"cat__1_png": GOOD[:60], "cat__2_png": b"text", "dog__5_png": huge(9000, 
 def test_all_broken_images_are_named_at_once(folder, tmp_path):
     with pytest.raises(Refused) as refused:
         load(folder(**BAD))
+    first, second, third = (f"{tmp_path}/{name}.png" for name in ("cat/1", "cat/2", "dog/5"))
     assert str(refused.value) == (
-        f"--data {tmp_path}: 3 of 12 images are broken: "
-        f"{tmp_path}/cat/1.png, {tmp_path}/cat/2.png, {tmp_path}/dog/5.png: "
-        f"{tmp_path}/cat/1.png cannot be read: image file is truncated; "
-        "--skip-broken leaves them out"
+        f"--data {tmp_path}: 3 of 12 images are broken: {first}, {second}, {third}: "
+        f"{first} cannot be read: image file is truncated; --skip-broken leaves them out"
     )
 
 

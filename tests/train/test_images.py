@@ -15,7 +15,7 @@ from train.__main__ import main
 from train.data import Reading, load
 from train.data.images import CIFAR_FILES
 from train.data.pictures import images_in, read_images
-from train.reports.read import read_runs
+from train.report.read import read_runs
 
 CLASSES = ("cat", "dog")
 

@@ -170,7 +170,9 @@ class Config:
         None, of.whole(1), "end when so many epochs were not better than the best (never)"
     )
     metric: str | None = setting(
-        None, of.choice(*ROWS), "by which an epoch is best (accuracy; of numbers mae)"
+        None,
+        of.choice(*ROWS),
+        f"by which an epoch is best: {', '.join(ROWS)} (accuracy; of numbers mae)",
     )
     batch_size: int = setting(64, of.whole(1), "samples in a step")
     optimizer: str = setting("adam", of.text("NAME"), "one of mx.optimizer: sgd, nag, lamb, ...")

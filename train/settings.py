@@ -137,10 +137,11 @@ path = Type("a path", path_of, "PATH")
 
 def choice(*values: str) -> Type:
     """Return the type of settings that have one of these values."""
+    metavar = "|".join(values)
     return Type(
         f"one of {', '.join(values)}",
         lambda value: value if value in values else None,
-        "|".join(values),
+        metavar if len(metavar) < 50 else "NAME",
     )
 
 

@@ -292,12 +292,14 @@ def read_samples(name: str, run: TrainedRun, how: Reading, kept: dict[str, list[
 
 def read_rows(path: Path, run: TrainedRun, how: Reading, kept: dict[str, list[str]]) -> Samples:
     """The rows of a table, as the training has understood its columns; ids are kept."""
-    columns = run.described or [Column(name, "number") for name in run.columns]
+    columns = run.described
     texts = [column.name for column in columns if column.kind not in ("number", "empty")]
     table = read_table(path, replace(how, labelled=False), [*texts, *how.features])
     ids = [c.name for c in columns if c.kind in ("id", "index") and c.name in table.names]
     for name in dict.fromkeys((*how.features, *ids)):
         kept[name] = table.column(name).astype(object).fillna("").map(str).tolist()
+    if not columns:  # it was trained with arrays, or before there were kinds
+        columns = [Column(name, "number") for name in run.columns or table.names]
     x, notes = encode(columns, table)
     return Samples(x, None, table=table, notes=notes)
 

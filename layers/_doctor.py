@@ -53,10 +53,9 @@ def main() -> int:
 def engine_lines() -> Iterator[str]:
     """Yield a line each about the engine, the processor, GPUs and the compiler."""
     described = engine.describe()
-    library = "torch" if described["name"] == "torch" else "mxnet"
-    yield f"engine     {described['name']}: MXNet's API {described['version']} on {library} " + str(
-        version_of(library)
-    )
+    libraries = [f"{name} {v}" for name in ("torch", "mxnet") if (v := version_of(name))]
+    api = f"MXNet's API {described['version']}"
+    yield f"engine     {described['name']}: {api}; {', '.join(libraries)}"
     cpu = described.get("gemm", {}).get("cpu", platform.processor())
     threads = f", {described['threads']} threads" if "threads" in described else ""
     yield f"processor  {cpu}, {os.cpu_count()} cores{threads}"

@@ -9,7 +9,7 @@ def test_it_tells_of_the_engine_and_of_what_lacks(capsys, monkeypatch):
     assert _doctor.main() == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"layers     {__version__}, Python ")
-    assert lines[1].startswith(f"engine     {engine.name()}: MXNet's API 1.9.1 on ")
+    assert lines[1].startswith(f"engine     {engine.name()}: MXNet's API 1.9.1; ")
     assert "lacks      pyarrow, for tables in .parquet: pip install pyarrow" in lines
 
 

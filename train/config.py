@@ -16,6 +16,7 @@ from .scores import ROWS
 from .settings import Type
 
 __all__ = [
+    "AUGMENT",
     "HYBRIDIZE",
     "MIXES",
     "NETS",
@@ -292,6 +293,11 @@ def check_net(config: Config) -> None:
                 f"--{name}: the net {config.net} has no such option; expected "
                 + (f"some of {has}" if has else f"no --{name}: its file says how it is made")
             )
+    if config.program == DETECT and config.hybridize == "step":
+        raise Refused(
+            "--hybridize step: a detector's loss, which matches anchors, cannot be compiled; "
+            "expected none, recorded or compiled"
+        )
     if config.head == "fused":
         if config.precision != "float32":
             raise Refused("--head fused: computes in float32; expected no --precision")

@@ -21,7 +21,6 @@ from .data import ArrayBatches, batches_of
 from .loop import Callback, Epoch, Run, train
 from .metrics import Metric, WithMetric, chosen, is_computed
 from .optimizers import check_arguments, numbers_of
-from .settings import expect, positive
 from .trying import refusing, try_on_samples
 from .workers import TOGETHER, Workers
 
@@ -154,8 +153,6 @@ def fit(
         with workers.agreeing():
             measure, metrics = chosen(metric)
             expect_blocks(net=net, loss=loss)
-            check_outputs(loss, measure, metrics)
-            learning_rate = expect(positive, "learning_rate", learning_rate)
             epochs, batch_size, steps_per_epoch = checked(
                 epochs=epochs, batch_size=batch_size, steps_per_epoch=steps_per_epoch
             ).values()
@@ -163,7 +160,7 @@ def fit(
             check_step(**checked(hybridize=hybridize), **how)
             check_callbacks(callbacks)
             check_resume(resume, callbacks)
-            check_metrics(metrics, validation, workers)
+            check_metrics(loss, measure, metrics, validation, workers)
             contexts = contexts_of(ctx)
             check_learner(hybridize, contexts, precision)
             check_compiled(hybridize, net=net, loss=loss)
@@ -225,14 +222,17 @@ def check_outputs(loss: gluon.Block, measure: Metric, metrics: list) -> None:
         )
 
 
-def check_metrics(metrics: list, validation: Any, workers: Workers) -> None:
-    """Refuse metrics of all held-out samples where one process does not have them.
+def check_metrics(
+    loss: gluon.Block, measure: Metric, metrics: list, validation: Any, workers: Workers
+) -> None:
+    """Refuse metrics where outputs are no scores, or one process has not all held-out samples.
 
     Raises
     ------
     Refused
-        There is no validation, or there are several processes.
+        The loss makes the scores, there is no validation, or there are several processes.
     """
+    check_outputs(loss, measure, metrics)
     if metrics and validation is None:
         raise Refused(f"metric: {metrics[0].name}: expected validation, on which it is measured")
     if metrics and workers.count > 1:

@@ -14,6 +14,7 @@ from layers.engine import mx, nd
 from . import Refused
 from .config import OPTIMIZERS, Config
 from .messages import one_line
+from .settings import expect, positive
 
 __all__ = [
     "check_arguments",
@@ -106,6 +107,7 @@ def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str
         raise Refused(
             f"optimizer_params: expected settings by their names, not {reprlib.repr(params)}"
         )
+    rate = expect(positive, "learning_rate", rate)
     settings = {**(params or {}), **({} if rate is None else {"learning_rate": rate})}
     if isinstance(optimizer, mx.optimizer.Optimizer):
         if settings:

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from train.options import parse
-from train.options.data import AUGMENT
 
 from train import Refused
 from train.__main__ import main
+from train.command_line import parse
+from train.config import AUGMENT
 from train.data import ArrayBatches, augment
 from train.data.augment import CHANGES, MIXES, OPERATIONS, Augmented
 

@@ -937,7 +937,7 @@ def test_a_whole_one_of_another_training_is_not_replaced(tmp_path):
     shutil.copytree(tmp_path / "b" / "epoch-0002", other)
     with (
         told("epoch-0002 is not used: its batch_size is 10, that of"),
-        pytest.raises(Refused, match="epoch-0002 cannot be written: there is one of another train"),
+        pytest.raises(Refused, match="epoch-0002 could not be written then: there is one"),
     ):
         train(Checkpoint(tmp_path / "a"), resume=tmp_path / "a")
     assert read(other).content["options"]["batch_size"] == 10

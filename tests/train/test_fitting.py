@@ -144,7 +144,7 @@ def test_of_an_error_less_is_better():
         (
             {"data": (np.where(X.max() > X, X, np.nan), Y)},
             f"data: x[{X.argmax() // 4}] has the value nan; 1 of 60 samples have one that is not "
-            "finite in float32; expected finite numbers",
+            "finite; expected finite numbers",
         ),
         ({"validation": (X * np.float64(1e99), Y)}, "validation: x[0] has the value "),
         ({"data": (3, 4)}, "data: x is the number 3; expected an array of samples"),

@@ -138,7 +138,7 @@ def test_what_a_guess_would_have(data, capsys):
     [
         (["--metric", "r2"], "--metric r2: what is learned is 10 classes; expected accuracy, "),
         (["--metric", "f1_rarer"], "--metric f1_rarer: what is learned is 10 classes; expected "),
-        (["--metric", "f2"], "--metric: invalid choice: 'f2'"),
+        (["--metric", "f2"], "--metric: expected one of accuracy, "),
     ],
 )
 def test_metrics_of_something_else_are_refused(argv, reason, tmp_path, capsys):

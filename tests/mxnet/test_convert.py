@@ -559,5 +559,5 @@ def test_operators_of_code_that_imports_mxnet(mx, tmp_path, given):
 
 
 def test_the_name_of_a_custom_that_was_not_called(mx):
-    with pytest.raises(mx.MXNetError, match="by its first call, or by reading its attribute"):
+    with pytest.raises(mx.MXNetError, match="registered by reading its attribute"):
         mx.nd.Custom(mx.nd.ones((2,)), op_type="Custom_twice_0123abcd")

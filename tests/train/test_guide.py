@@ -70,6 +70,7 @@ def test_commands(tmp_path, monkeypatch, capsys):
         assert (tmp_path / name).exists()
 
 
+@pytest.mark.filterwarnings("ignore:Cannot decide type:UserWarning")  # MXNet's own, of `data`
 def test_the_reader_of_a_run(tmp_path, capsys):
     """The page's own program says what `train.predict` says."""
     table = ["age,city,shop,kind"]

@@ -353,7 +353,7 @@ def test_without_gluoncv_it_says_what_to_install(engine, tmp_path, capsys, monke
     [
         (["--data", "digits"], "--data digits: expected scenes, scenes:N or FILE.npz"),
         (["--data", "scenes:0"], "--data scenes:0: expected scenes, or their number behind a"),
-        (["--net", "vit"], "--net: expected ssd_lite, or a function in a file"),
+        (["--net", "vit"], "--net vit: expected ssd_lite, or a function in a file"),
         (["--hybridize", "step"], "--hybridize step: a detector's loss, which"),
         (["--task", "regression"], "unrecognized arguments: --task"),
     ],

@@ -34,7 +34,7 @@ OPTIONAL = {
 
 
 def main() -> int:
-    """Print what is here and what lacks; returns the exit status, 2 where there is no engine."""
+    """Print the engine, machine and packages; return the exit status, 2 without an engine."""
     print(f"layers     {__version__}, Python {platform.python_version()} on {platform.platform()}")
     try:
         for line in engine_lines():

@@ -143,7 +143,7 @@ def parse(argv: list[str] | None = None, program: str = "train") -> Config:
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of several sources, of which the last counts; dicts are merged."""
+    """Merge settings of several sources: a later source wins, and dicts are merged."""
     found: dict[str, Any] = {}
     for layer in layers:
         for name, value in layer.items():

@@ -86,7 +86,7 @@ class Learner(Protocol):
 
 
 class Measure(Protocol):
-    """What the metric is: a `train.task.Task`, or a `train.metrics.Metric`."""
+    """The metric by which an epoch is best: a `train.task.Task` or `train.metrics.Metric`."""
 
     @property
     def metric(self) -> str: ...  # its name

@@ -63,7 +63,7 @@ def net_of(options: Config, data: Data):
 
 
 def width(data: Data) -> int:
-    """How many inputs the net itself has, after categories became numbers."""
+    """Return the number of inputs of the net, after categories became numbers."""
     codes = data.codes
     return scaling.width(data.features - len(codes), codes)
 

@@ -158,7 +158,7 @@ def posterize(x: Array, strength: Array) -> Array:
 
 
 def solarize(x: Array, strength: Array) -> Array:
-    """Invert what is brighter than a threshold."""
+    """Invert the pixels that are brighter than a threshold."""
     return np.where(x > 1 - abs(strength) / 2, 1 - x, x)
 
 

@@ -368,7 +368,7 @@ def described(columns: Sequence[Column], moved: dict[str, str]) -> str:
 
 
 def done(column: Column, moved: dict[str, str]) -> str:
-    """Return what is done with a column, in a few words."""
+    """Describe the preprocessing of a column in a few words."""
     if not column.is_used:
         kept = "; predictions repeat it" if column.kind in ("id", "index") else ""
         return f"left out{f': {column.said}' if column.said else ''}{kept}"

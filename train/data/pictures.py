@@ -188,7 +188,7 @@ def read_images(sources: Sources, how: Reading) -> Samples:
 def decode_all(
     sources: Sources, gray: bool, size: tuple[int, ...] | None, how: Reading
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return the images by their names, and what is wrong with those that cannot be read.
+    """Return the images by name, and for each unreadable one the reason.
 
     Raises
     ------

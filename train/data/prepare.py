@@ -82,7 +82,7 @@ class Data:
 
     @property
     def codes(self) -> tuple[int, ...]:
-        """How many values each of the last features has, where these are codes of categories."""
+        """Return the number of values of each category; their codes are the last features."""
         return codes_of(self.table)
 
 

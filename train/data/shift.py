@@ -74,7 +74,7 @@ class Shift:
         return (y.astype("float64") + self.offset) * self.unit
 
     def described(self, i: int) -> str:
-        """Return what is done with a feature, for a reader; "" if it is taken as it is."""
+        """Describe the shift of a feature in words; "" where there is none."""
         offset, unit = (each[0, i % each.size].item() for each in (self.offset, self.unit))
         parts = [f"in units of {unit:g}"] * (unit != 1) + [f"less {offset:.17g}"] * (offset != 0)
         return ", ".join(parts) + " in float64" * bool(parts)

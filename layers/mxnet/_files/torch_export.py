@@ -204,7 +204,7 @@ def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
 def failing_node(
     suspects: Iterable[Node], found: dict, attempt: Callable, error_class: type[Exception]
 ) -> tuple[Node, Exception] | None:
-    """Return the first node of which ``attempt(module, inputs, has_custom)`` raises this error."""
+    """Return the first node for which ``attempt(module, inputs, has_custom)`` raises this error."""
     for node in suspects:
         if not all(is_known(found.get(entry)) for entry in node.inputs):
             continue

@@ -183,7 +183,7 @@ def _runner(
 
 
 def _watched(node: Node, inputs: dict[Node, list[Tensor]]) -> Callable:
-    """Return the function of a node, which puts down what it is given."""
+    """Return a function that runs a node, and records its inputs."""
 
     def run(*tensors: Tensor, **supplied):
         inputs[node] = list(tensors)

@@ -122,7 +122,7 @@ class StoredCall(PropCall):
 
 
 def _stored(array: NDArray):
-    """Return a dense array's tensor, or what is stored of a sparse one."""
+    """Return the tensor of a dense array, or the stored parts of a sparse one."""
     return array._stored if isinstance(array, BaseSparseNDArray) else array._tensor
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .position import RotaryBlock
     from .quantize import LSQBlock, StraightRoundBlock, StraightSignBlock
     from .remat import Remat
+    from .saving import optimizer_state, restore_optimizer_state
     from .step import compiled_step
 
 __version__ = "0.2.0"
@@ -82,6 +83,8 @@ __all__ = [
     "kernels",
     "nets",
     "operator",
+    "optimizer_state",
+    "restore_optimizer_state",
 ]
 
 _MODULES = {
@@ -125,6 +128,8 @@ _MODULES = {
     "kernels": "engine",
     "nets": "nets",
     "operator": "ops",
+    "optimizer_state": "saving",
+    "restore_optimizer_state": "saving",
 }
 
 

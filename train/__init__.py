@@ -9,7 +9,7 @@ from layers._errors import showable
 
 if TYPE_CHECKING:
     from . import callbacks
-    from .fitting import fit
+    from .loop import fit
 
 __all__ = ["Diverged", "Interrupted", "Lost", "NotFound", "Refused", "callbacks", "fit"]
 
@@ -51,7 +51,7 @@ class Interrupted(OneLine):
 def __getattr__(name: str) -> Any:
     """Import `fit` and `callbacks` at their first use; no engine is needed before."""
     if name == "fit":
-        return import_module(".fitting", __name__).fit
+        return import_module(".loop", __name__).fit
     if name == "callbacks":
         return import_module(".callbacks", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,27 +6,31 @@ import sys
 from importlib import import_module
 
 from .command_line import parse
-from .program import exit_status, start_engine
+from .program import ExitStatus, start_engine
 
-__all__ = ["main", "run_training"]
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Train with Gluon; returns the exit status, which ``--help`` explains."""
-    return run_training("train", ".blocks", argv)
+__all__ = ["main"]
 
 
-def run_training(program: str, module: str, argv: list[str] | None) -> int:
-    """Train with the `Learner` of a module of this package; returns the program's exit status."""
+def main(
+    argv: list[str] | None = None, program: str = "train", module: str = ".learner",
+    made_by: str = "learner_of",
+) -> int:  # fmt: skip
+    """Train; return the exit status, which ``--help`` explains.
 
-    def train() -> None:
+    Parameters
+    ----------
+    argv : list of str, optional
+        The arguments; by default those of the process.
+    program, module, made_by : str
+        The program's name, and the function of a module of this package that makes its learner.
+    """
+    with ExitStatus(program, "interrupted at once") as status:
         options = parse(argv, program)
         start_engine(options.engine, ("matplotlib", "tqdm"))
         from .run import run  # not before the engine has started
 
-        run(options, import_module(module, __package__).Learner)
-
-    return exit_status(program, train, "interrupted at once")
+        run(options, getattr(import_module(module, __package__), made_by))
+    return status.code
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from layers._errors import quoted
 from layers.engine import gluon, nd
 
 from . import Refused
-from .loop import Callback, Run
+from .state import Callback, Run
 
 __all__ = ["Average", "fill"]
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from .averaging import Average
 from .checkpoint import Checkpoint
-from .loop import Callback, Epoch, Run
 from .progress import Logging
 from .results import History
 from .schedules import Schedule
 from .settings import expect, whole
+from .state import Callback, Epoch, Run
 from .tensorboard import TensorBoard
 from .trouble import Guard
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from .__main__ import run_training
+from .__main__ import main as train
 
 __all__ = ["main"]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Train a detector; returns the exit status, which ``--help`` explains."""
-    return run_training("train.detect", ".detecting", argv)
+    """Train a detector; return the exit status, which ``--help`` explains."""
+    return train(argv, "train.detect", ".detecting", "detector_of")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,16 @@ import numpy as np
 
 from layers.engine import gluon, mx, nd
 
-from . import Refused, blocks
+from . import Refused
 from .config import RECORDED, Config
 from .data import Data
 from .data.images import image_shape
 from .gluoncv_package import gluoncv
+from .learner import Learner, learner_of
 from .task import Task
 from .workers import Workers
 
-__all__ = ["Detections", "Learner", "MeanAveragePrecision", "MultiBoxLoss"]
+__all__ = ["Detections", "MeanAveragePrecision", "MultiBoxLoss", "detector_of"]
 
 OVERLAP = 0.5  # of an anchor with an object's box, and of a detection with that of the truth
 NEGATIVES = 3  # anchors of the background that are learned for each of an object
@@ -24,38 +25,16 @@ MOST = 100  # detections of an image
 ONE_OBJECT = 0.45  # detections of one class that overlap more are one
 
 
-class Learner(blocks.Learner):
-    """A detector; see `train.blocks.Learner`.
+def detector_of(data: Data, ctx: list, config: Config, workers: Workers) -> Learner:
+    """Return the learner of a detector, whose net is as `layers.nets.ssd_lite`.
 
-    The net gives scores, offsets and anchors, as `layers.nets.ssd_lite`. What is exported gives
-    detections, as `Detections`.
+    The net gives scores, offsets and anchors; what is exported gives `Detections`.
     """
-
-    outputs = "detections"
-
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, **options)
-        self.detections = Detections()
-        self.metrics = []
-
-    @classmethod
-    def of(cls, data: Data, ctx: list, options: Config, workers: Workers) -> Learner:
-        """The learner for these options."""
-        metric = MeanAveragePrecision(data.task.classes, data.shape)
-        learner: Any = super().of(data, ctx, options, workers)
-        learner.metrics = [metric]
-        check_outputs(options.net, learner.net, nd.array(data.x[:2], ctx=ctx[0]), data.task)
-        return learner
-
-    @staticmethod
-    def loss_with_metric(task: Task) -> gluon.HybridBlock:
-        return MultiBoxLoss()
-
-    def answers(self, outputs: list) -> Any:
-        return self.detections(*outputs)
-
-    def exported(self) -> gluon.HybridBlock:
-        return Detector(self.net, self.detections)
+    metric = MeanAveragePrecision(data.task.classes, data.shape)
+    learner = learner_of(data, ctx, config, workers, answers=Detections())
+    learner.outputs, learner.metrics = "detections", [metric]
+    check_outputs(config.net, learner.net, nd.array(data.x[:2], ctx=ctx[0]), data.task)
+    return learner
 
 
 def check_outputs(name: str, net: gluon.Block, x: Any, task: Task) -> None:
@@ -138,17 +117,6 @@ class Detections(gluon.HybridBlock):
             nms_topk=MOST,
         )
         return F.slice(found, begin=(None, 0), end=(None, MOST))
-
-
-class Detector(gluon.HybridBlock):
-    """A net, and the detections of its outputs: (n, features) to (n, 100, 6)."""
-
-    def __init__(self, net: gluon.HybridBlock, detections: Detections, **kwargs):
-        super().__init__(**kwargs)
-        self.net, self.detections = net, detections
-
-    def hybrid_forward(self, F, x):
-        return self.detections(*self.net(x))
 
 
 class MeanAveragePrecision(mx.metric.EvalMetric):

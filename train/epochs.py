@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .loop import Epoch, Run
 from .metrics import is_loss
 from .plots import quiet_matplotlib
+from .state import Epoch, Run
 from .task import Task
 
 __all__ = ["columns", "curves", "write_history", "left_out", "results_of", "table"]

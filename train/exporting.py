@@ -20,7 +20,7 @@ from layers._atomic import replacing
 from layers.engine import mx, nd
 
 from . import Refused, symbolic
-from .notes import add_notes, notes_of
+from .description import add_notes, notes_of
 from .prediction import GRAPH, PARAMETERS, TrainedRun, forward, read_run, refusing_networks
 from .tensors import tensors_as_bytes
 

@@ -1,4 +1,4 @@
-"""The loop over epochs and batches, and the state that it shows to callbacks."""
+"""The loop: `fit`, a training, an epoch. A step is `train.learner.Learner.learn`."""
 
 from __future__ import annotations
 
@@ -6,299 +6,196 @@ import itertools
 import math
 import random
 import time
-from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from layers.engine import mx, nd
+from layers.engine import gluon, mx
 
-from . import Diverged
-from .data import Batches, Data
-from .metrics import values_of
-from .workers import Workers
+from . import Diverged, arguments, checkpoint
+from .config import check_step, checked
+from .data import ArrayBatches, Batches, batches_of
+from .labels import check_labels
+from .learner import Learner, check_learner, trainer_of
+from .metrics import WithMetric, chosen, is_computed, values_of
+from .nets import first_call
+from .optimizers import check_arguments, numbers_of
+from .state import Callback, Epoch, Meter, Run
+from .workers import Workers, refusing
 
-__all__ = ["Callback", "Epoch", "Learner", "Measure", "Meter", "Run", "train"]
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """The results of one pass over the training data.
-
-    Loss and metric are means over the pass, in which the network still changes; those of the
-    held-out samples are measured after it, and are NaN where there are none. The metric is the
-    task's: accuracy, or absolute error. `samples` is the number of those that it learned from: all,
-    unless the pass ended early. `more` are further metrics of the held-out samples, by their names.
-    """
-
-    epoch: int
-    loss: float
-    metric: float
-    held_out_loss: float
-    held_out_metric: float
-    seconds: float
-    samples: int
-    more: dict[str, float] = field(default_factory=dict)
+__all__ = ["fit", "remaining", "train"]
 
 
-class Learner(Protocol):
-    """A network and how it learns; the numbers of a batch go to a `Meter`."""
+def fit(
+    net: gluon.Block,
+    data: Any,
+    loss: gluon.Block,
+    *,
+    validation: Any = None,
+    metric: Any = None,
+    epochs: int = 1,
+    batch_size: int = 64,
+    optimizer: Any = "adam",
+    learning_rate: float | None = None,
+    optimizer_params: dict[str, Any] | None = None,
+    ctx: Any = None,
+    seed: int | None = 0,
+    hybridize: str = "none",
+    clip: float | None = None,
+    accumulate: int = 1,
+    precision: str = "float32",
+    callbacks: Sequence[Callback] = (),
+    resume: str | Path | None = None,
+    kvstore: str = "device",
+    steps_per_epoch: int | None = None,
+    learner: type[Learner] = Learner,
+) -> list[Epoch]:
+    """Train a net, w ← w - lr · Σ weight ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
-    files: tuple[str, ...]  # that `save` writes
-    inputs: tuple[str, ...]  # of the graph that `save` exports
-    outputs: str  # of that graph: scores or probabilities of classes; or a number
-    ctx: list
-    metrics: Sequence  # of mx.metric: measured of all held-out samples together
-    ignored: float | None  # the label that they leave out, as the loss does
-
-    @property
-    def parameters(self) -> int: ...
-
-    @property
-    def optimizer_name(self) -> str: ...
-
-    @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner: ...
-
-    def summary(self) -> list[str]: ...
-
-    def learn(
-        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
-    ) -> None: ...
-
-    def evaluate(
-        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
-    ) -> None: ...
-
-    def weights(self) -> dict[str, np.ndarray]: ...
-
-    def set_weights(self, weights: dict[str, np.ndarray]) -> None: ...
-
-    def state(self) -> dict[str, np.ndarray]: ...  # the optimizer's
-
-    def restore(self, state: dict[str, np.ndarray]) -> None: ...
-
-    def save(self, folder: Path, config: Mapping[str, Any]) -> None: ...
-
-
-class Measure(Protocol):
-    """The metric by which an epoch is best: a `train.task.Task` or `train.metrics.Metric`."""
-
-    @property
-    def metric(self) -> str: ...  # its name
-
-    @property
-    def metric_title(self) -> str: ...
-
-    def quality(self, metric: float) -> float: ...  # more is better
-
-    def show(self, metric: float) -> str: ...
-
-    def result(self, metric: float) -> str: ...  # a sentence without a full stop
-
-
-class Callback:
-    """What happens beside the loop: a subclass has those of these methods that it needs.
-
-    `run` is the state of the training. Callbacks are called in the order of their list, and after
-    all others those that come last. One that sets `run.stop` to a reason ends the training: in
-    `after_step` after that step, else after the epoch. What else it changes should be in `state`,
-    so that a resumed training goes on alike.
-
-    Attributes
+    Parameters
     ----------
-    first_only : bool
-        Of several processes that train together only the first calls it: for what shows or writes.
-    comes_last : bool
-        It is called after the others, wherever it is in the list: for what saves their state.
-    """
-
-    first_only = False
-    comes_last = False
-
-    def begin(self, run: Run) -> None:
-        """Before the first step; of a resumed training too."""
-
-    def after_step(self, run: Run) -> None:
-        """After each step, the `run.step`-th of the epoch; the device may still be computing."""
-
-    def interrupted(self, run: Run) -> None:
-        """When `run.stop` was set within an epoch, before what was learned of it is measured."""
-
-    def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        """After each epoch, which is the last one of `run.history`."""
-
-    def diverged(self, run: Run, error: Diverged) -> None:
-        """When the loss is not finite; may raise another error that says more."""
-
-    def end(self, run: Run) -> None:
-        """At the end, also by an exception, which `run.error` then is."""
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The arrays that a checkpoint saves."""
-        return {}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take over what `state` gave in an earlier process; it is called before `begin`."""
-
-
-@dataclass
-class Run:
-    """The visible state of a training.
-
-    Attributes
-    ----------
-    learner : Learner
-    data : Batches
-        What it learns from.
-    validation : Batches or None
-        What it is measured on after each epoch.
-    epochs : int
-    measure : Measure
+    net : Block
+        Parameters that are not initialized yet are, on `ctx`, from `seed`.
+    data, validation : (x, y) or (x, y, weights), or an iterable of these such as a DataLoader
+        What is learned, and what is measured after each epoch. Arrays are cut into batches of at
+        most `batch_size` samples in an order that is drawn for each epoch. An iterable yields the
+        batches of an epoch whenever it is iterated. Labels of classes are numbers from 0, of any
+        dtype; each is looked at once, whether the net has an output for it. Weights (n,) are
+        factors of the losses of samples, not of other metrics; they are refused with
+        ``hybridize="step"``.
+    loss : Block
+        (outputs, y) to (n,), a number for each sample: a loss of gluon.
+    metric : str, EvalMetric or list of them, optional
+        What else is measured; the first tells which epoch is best. ``"accuracy"`` of classes and
+        ``"mae"``, the mean absolute error, are measured in training too, where they are the first;
+        scikit-learn's by the names of `train.scores`, such as ``"f1"``, and all others of
+        `mx.metric` on all samples of `validation` together, after each epoch.
+        Accuracy is of the class axis: the last, or the `axis` of gluon's SoftmaxCrossEntropyLoss.
+        Labels that are the `ignore_label` of a SoftmaxLoss, which the loss is or has in it, are
+        left out of all metrics. Cross entropy, negative log likelihood and perplexity are of
+        probabilities: outputs that are scores go through softmax before. By default it is the loss.
+    optimizer : str or Optimizer
+        With `learning_rate` and the other `optimizer_params`, where it is a name. What they leave
+        out is as in ``python -m train``: a learning rate of 0.005 for ``"adam"``; 0.3, with a
+        momentum of 0.9, for ``"sgd"``; the optimizer's own settings for all others.
+    ctx : Context or list of Context
+        Each batch is divided among several.
     seed : int or None
-        Every draw follows from it and from the number of epoch and step, so that a training can
-        be resumed anywhere. None: nothing is seeded.
+        Of initialization, order, and what is drawn while learning: NumPy's, Python's and the
+        engine's generators are seeded before each step. None: nothing is seeded, which several
+        processes cannot do.
+    hybridize : str
+        ``"none"``, ``"recorded"``, ``"compiled"`` or ``"step"``, as the option of the program.
+    clip : float, optional
+        The norm of all gradients of a step together is at most this.
+    accumulate : int
+        A step learns from so many batches, of `batch_size` samples each, as if they were one; a
+        batch of an iterable is learned in so many parts. The memory is that of one or a part.
+    precision : str
+        Of weights and activations while it learns: ``"bfloat16"``, or on a GPU ``"float16"`` with
+        a factor of the loss. Updates are of float32, and after the training the parameters are.
+        The net's inputs are cast, too, unless they are integers of more than 8 bits, which it would
+        round: ids of an Embedding are given as integers, and features as floats.
     callbacks : list of Callback
-    history : list of Epoch
-        The epochs that are done.
-    step : int
-        Steps of this epoch that are done.
-    meter : Meter
-        Loss and metric of this epoch.
-    started : float
-        When this epoch began, by `time.perf_counter`.
-    stop : str or None
-        The reason for which the training ends early, which callbacks set.
-    partial : bool
-        The last epoch of the history ended early.
-    error : BaseException or None
-        What ended the training, where it was an exception.
-    metrics : list of EvalMetric
-        Measured on the held-out samples after each epoch. One with the name of `measure` is
-        the metric.
-    workers : Workers
-        The processes that train together, each with a `Run`.
-    settings : dict of str to float
-        The optimizer's, with which a training goes on; empty where they are not known.
-    options : dict
-        What else `fit` was told that a training has to be told again to go on, by argument.
-    resumed : Path or None
-        The checkpoint from which it goes on.
-    steps_per_epoch : int or None
-        Steps after which an epoch ends, where that is before the end of the data.
-    lost : set of int
-        Epochs of the history whose parameters no checkpoint has any more. They are not the best.
+    resume : str or Path, optional
+        The folder of a `Checkpoint` from whose last one the training goes on. It is refused with
+        another optimizer, other settings of it, or another `batch_size`, `clip`, `accumulate` or
+        `precision` than those of this training. If it has none yet and `callbacks` has a
+        `Checkpoint` of that folder, the training begins.
+    kvstore : str
+        ``"device"`` or ``"local"``: this process trains alone, and adds the gradients of its
+        contexts as a KVStore of that name does. ``"dist_sync"``: train together with the other
+        processes that torchrun has started, each on its part of every batch. All are given the
+        same data.
+    steps_per_epoch : int, optional
+        Steps after which an epoch ends, where that is before the end of `data`; it is needed where
+        an iterable has no end.
+    learner : type
+        `train.learner.Learner`, or a subclass of it with a step of its own.
+
+    Returns
+    -------
+    list of Epoch
+        The results of each epoch. The parameters of the net are those after the last one.
+
+    Raises
+    ------
+    Refused
+        An argument is not what is expected, arrays are not finite, or data, net, loss and metric
+        do not fit together: the message begins with the argument's name or, where `callbacks` or
+        `resume` cannot use a file or a folder, names that one. Where one process refuses, all do.
+        A batch of an iterable that has fewer samples than there are contexts, or a label that the
+        net has no output for, is refused as it comes.
+    NotFound
+        There is no checkpoint in `resume`, and no callback saves one there.
+    Diverged
+        The loss is no longer finite; the message says since which epoch and step.
+    Lost
+        Another process of the training has ended, or does not answer in time.
     """
-
-    learner: Learner
-    data: Batches
-    validation: Batches | None
-    epochs: int
-    measure: Measure
-    seed: int | None = 0
-    callbacks: list[Callback] = field(default_factory=list)
-    history: list[Epoch] = field(default_factory=list)
-    step: int = 0
-    meter: Meter = field(default_factory=lambda: Meter("epoch 1"))
-    started: float = 0.0
-    stop: str | None = None
-    partial: bool = False
-    error: BaseException | None = None
-    metrics: list = field(default_factory=list)
-    workers: Workers = field(default_factory=Workers)
-    settings: dict[str, float] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
-    resumed: Path | None = None
-    steps_per_epoch: int | None = None
-    lost: set[int] = field(default_factory=set)
-
-    def __post_init__(self):
-        self.callbacks.sort(key=lambda callback: callback.comes_last)
-
-    @property
-    def epoch(self) -> int:
-        """The number of the epoch that is learned, from 1; after the last one, of the next."""
-        return len(self.history) + 1
-
-    @property
-    def steps(self) -> int | None:
-        """The steps of an epoch; None where they are not known."""
-        found = [each for each in (self.data.steps, self.steps_per_epoch) if each is not None]
-        return min(found, default=None)
-
-    def tell(self, what: str, *args: Any) -> None:
-        """Call this method of the callbacks."""
-        for callback in self.callbacks:
-            if self.workers.is_first or not callback.first_only:
-                getattr(callback, what)(self, *args)
-
-    def tell_end(self) -> None:
-        """Call `end` of all callbacks, also where that of one raises an error."""
-        with ExitStack() as stack:  # calls the last one that it is given first
-            for callback in reversed(self.callbacks):
-                if self.workers.is_first or not callback.first_only:
-                    stack.callback(callback.end, self)
-
-    def total(self, meter: Meter) -> Meter:
-        """A meter with the samples of all processes, which all call it.
-
-        Raises
-        ------
-        Diverged
-            The loss is not finite, in one of them at least; all raise the same.
-        """
-        meter.read()
-        sums = [meter.samples, meter.loss, meter.metric, meter.counted]
-        samples, loss, metric, counted = self.workers.sums(sums)
-        if not math.isfinite(loss):
-            step = int(min(bad for [bad] in self.workers.each([meter.bad]) if bad))
-            raise Diverged(f"{meter.name}, step {step}: the loss is {loss}")
-        total = {"samples": int(samples), "loss": loss, "metric": metric, "counted": counted}
-        return replace(meter, **total, pending=[])
-
-    def best(self) -> Epoch:
-        """The best epoch, by its held-out metric, then loss; without any, by those of training.
-
-        One that ended early counts only where there is no other: it cannot be resumed from.
-        """
-        whole = self.history[:-1] if self.partial else self.history
-        return self.best_of(whole) or self.history[-1]
-
-    def best_of(self, epochs: list[Epoch]) -> Epoch | None:
-        """The best of these epochs whose parameters are not lost, if there is one."""
-        kept = (epoch for epoch in epochs if epoch.epoch not in self.lost)
-        return max(kept, key=self.score, default=None)
-
-    def score(self, epoch: Epoch) -> tuple[float, float]:
-        """More is better."""
-        if self.validation is None:
-            return self.measure.quality(epoch.metric), -epoch.loss
-        return self.measure.quality(epoch.held_out_metric), -epoch.held_out_loss
+    seed = arguments.check_start(seed, kvstore)
+    workers = Workers(kvstore)
+    with workers.telling_of_loss():
+        with workers.agreeing():
+            measure, metrics = chosen(metric)
+            arguments.check(net, loss, callbacks, learner, resume, hybridize)
+            epochs, batch_size, steps_per_epoch = checked(
+                epochs=epochs, batch_size=batch_size, steps_per_epoch=steps_per_epoch
+            ).values()
+            how = checked(clip=clip, accumulate=accumulate, precision=precision)
+            check_step(**checked(hybridize=hybridize), **how)
+            arguments.check_metrics(loss, measure, metrics, validation, workers)
+            contexts = arguments.contexts_of(ctx)
+            check_learner(hybridize, contexts, precision)
+            settings = check_arguments(optimizer, optimizer_params, learning_rate)
+            batches = batches_of(data, batch_size * how["accumulate"], "data", steps_per_epoch)
+            held_out = validation and batches_of(validation, batch_size, "validation")
+            if seed is not None:
+                mx.random.seed(seed)
+            outputs = first_call(net, loss, batches, contexts, precision)
+            labels = partial(check_labels, loss, measure.metric, outputs)
+            labels("data", batches)
+            if held_out:
+                labels("validation", held_out)
+        trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
+        loss = WithMetric(loss, measure.metric) if is_computed(measure) else loss
+        learns = learner(net, loss, trainer, contexts, hybridize, **how, workers=workers)
+        run = Run(
+            learns, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
+            workers=workers, settings=numbers_of(optimizer, settings),
+            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)},
+            steps_per_epoch=steps_per_epoch,
+        )  # fmt: skip
+        try:
+            return train_from(run, resume)
+        finally:
+            learns.finish()
 
 
-class EndTogether(Callback):
-    """What ends one process ends all after the same step: the last callback."""
+def train_from(run: Run, resume: str | Path | None) -> list[Epoch]:
+    """Train, from the last checkpoint in the folder `resume`; return the history."""
+    if isinstance(run.data, ArrayBatches):
+        run.learner.check_batch(run.data.samples // run.data.steps, run.data.weights)  # the least
+    checkpoint.expect_same_last(run.workers, resume and Path(resume))
+    with run.workers.agreeing():
+        if resume is not None:
+            checkpoint.resume(run, resume, partial(warnings.warn, stacklevel=4))
+    return train(run)
 
-    def begin(self, run: Run) -> None:
-        self.after_step(run)
 
-    def after_step(self, run: Run) -> None:
-        stopped, bad = run.workers.sums([run.stop is not None, run.meter.bad > 0])
-        if stopped and run.stop is None:
-            run.stop = "another process stops"
-        if bad:
-            run.total(run.meter)  # which raises Diverged
-
-    def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        self.after_step(run)
+def scheduler_of(trainer: gluon.Trainer) -> str | None:
+    """Return the class of the optimizer's scheduler, if it has one."""
+    scheduler = trainer.optimizer.lr_scheduler
+    return scheduler and type(scheduler).__name__
 
 
 def train(run: Run) -> list[Epoch]:
-    """Train until all epochs are done or a callback sets a reason to stop; returns the history.
+    """Train until all epochs are done, or a callback sets a reason to stop; return the history.
 
     Raises
     ------
@@ -308,6 +205,7 @@ def train(run: Run) -> list[Epoch]:
     if run.workers.count > 1:
         run.callbacks.append(EndTogether())
     try:
+        measure_first(run)
         run.tell("begin")
         while run.epoch <= run.epochs and not run.stop:
             epoch = one_epoch(run)
@@ -340,17 +238,43 @@ def one_epoch(run: Run) -> Epoch:
             break
     learned = run.total(run.meter)  # which raises Diverged
     seconds = time.perf_counter() - run.started
-    held_out = Meter(f"epoch {run.epoch}, held out", outputs=[] if run.metrics else None)
-    for x, y, *weights in run.validation.batches() if run.validation else ():
-        run.learner.evaluate(x, y, held_out, *weights)
-    values = (*learned.read(), *run.total(held_out).read())
-    epoch = Epoch(run.epoch, *values, seconds, learned.samples)
-    if not held_out.outputs:
-        return epoch
-    more = values_of(run.metrics, held_out.outputs, run.learner.ignored)
-    if (metric := more.pop(run.measure.metric, None)) is not None:
+    held_out = evaluated(run, run.validation)
+    epoch = Epoch(run.epoch, *learned.read(), *run.total(held_out).read(), seconds, learned.samples)
+    more = metrics_of(run, held_out)
+    if more and (metric := more.pop(run.measure.metric, None)) is not None:
         epoch = replace(epoch, metric=math.nan, held_out_metric=metric)
     return replace(epoch, more=more)
+
+
+def evaluated(run: Run, data: Batches | None, most: int | None = None) -> Meter:
+    """Return the loss and metric of batches, at most so many, in a meter."""
+    meter = Meter(f"epoch {run.epoch}, held out", outputs=[] if run.metrics else None)
+    for x, y, *weights in itertools.islice(data.batches() if data else (), most):
+        run.learner.evaluate(x, y, meter, *weights)
+    return meter
+
+
+def metrics_of(run: Run, meter: Meter) -> dict[str, float]:
+    """Return the further metrics of the samples of a meter, by their names."""
+    return values_of(run.metrics, meter.outputs, run.learner.ignored) if meter.outputs else {}
+
+
+def measure_first(run: Run) -> None:
+    """Measure the first batches, before anything is learned: what does not fit costs no epoch.
+
+    Raises
+    ------
+    Refused
+        Net, loss or a metric cannot be computed of them.
+    """
+    with run.workers.agreeing():
+        with refusing("data"):
+            first = evaluated(run, run.data, 1)
+            first.read()
+        with refusing("validation"):
+            metrics_of(run, evaluated(run, run.validation, 1))
+    loss, samples = run.workers.sums([first.loss, first.samples])
+    run.start = loss / samples
 
 
 def remaining(run: Run) -> Iterator:
@@ -383,76 +307,18 @@ def seed_generators(seed: int, contexts: Iterable) -> None:
         mx.random.seed(seed, context)
 
 
-MOST = 1000  # steps whose numbers are not read yet
+class EndTogether(Callback):
+    """What ends one process ends all after the same step: the last callback."""
 
+    def begin(self, run: Run) -> None:
+        self.after_step(run)
 
-@dataclass
-class Meter:
-    """Sums of loss and metric over samples, of which `read` returns the means.
+    def after_step(self, run: Run) -> None:
+        stopped, bad = run.workers.sums([run.stop is not None, run.meter.bad > 0])
+        if stopped and run.stop is None:
+            run.stop = "another process stops"
+        if bad:
+            run.total(run.meter)  # which raises Diverged
 
-    The mean of the metric is over those that are `counted`: the samples, or their labels without
-    those that the loss ignores.
-
-    `add` does not wait for the device: the numbers of many steps are read together, when `read` is
-    called.
-
-    Attributes
-    ----------
-    bad : int
-        The first step whose loss is not finite; 0 while there is none.
-    outputs : list or None
-        Labels and outputs of the samples, where somebody wants them.
-    """
-
-    name: str
-    samples: int = 0
-    steps: int = 0
-    loss: float = 0.0
-    metric: float = 0.0
-    counted: float = 0.0
-    seconds: float = 0.0  # of an earlier process, before it was resumed
-    pending: list = field(default_factory=list)
-    bad: int = 0
-    outputs: list | None = None
-
-    def add(self, batch_values: list) -> None:
-        """Add a step: by context, for each sample its loss; beside it its metric, and of how many.
-
-        Without a metric it is the loss, and without their number it is that of one.
-        """
-        self.pending.append([part.detach() for part in batch_values])  # without the graph behind it
-        if len(self.pending) == MOST:
-            self.read()
-
-    def read(self) -> tuple[float, float]:
-        """Mean loss and metric of all steps until now; NaN if there are none."""
-        pending, self.pending = self.pending, []
-        together = all(len(step) == 1 for step in pending)  # on the first context
-        sums = iter(sums_of([part for step in pending for part in step], together))
-        for step in pending:
-            self.steps += 1
-            for part in step:
-                loss, *beside = next(sums)
-                metric, counted = [*(beside or [loss]), len(part)][:2]
-                self.samples += len(part)
-                self.loss += loss
-                self.metric += metric
-                self.counted += counted
-            if not (self.bad or math.isfinite(self.loss)):
-                self.bad = self.steps
-        if not self.samples:
-            return math.nan, math.nan
-        metric = self.metric / self.counted if self.counted else math.nan
-        return self.loss / self.samples, metric
-
-
-def sums_of(parts: list, together: bool) -> list[list[float]]:
-    """The sums over the rows of arrays, in float64; on one context they are read `together`."""
-    if not parts:
-        return []
-    starts = np.cumsum([0, *map(len, parts)])[:-1]
-    if together:
-        rows = nd.concat(*parts, dim=0).asnumpy()
-    else:
-        rows = np.concatenate([part.asnumpy() for part in parts])
-    return np.add.reduceat(rows.astype("float64").reshape(len(rows), -1), starts).tolist()
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        self.after_step(run)

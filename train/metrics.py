@@ -21,6 +21,7 @@ from .scores import ROWS, Score
 __all__ = [
     "BUILT_IN",
     "Metric",
+    "ScaledSquare",
     "WithMetric",
     "axis_of_classes",
     "chosen",
@@ -29,6 +30,7 @@ __all__ = [
     "is_computed",
     "is_loss",
     "joined",
+    "named",
     "probabilities",
     "values_of",
 ]
@@ -210,6 +212,13 @@ def probabilities(outputs: Any) -> Any:
     return nd.softmax(outputs, axis=-1)
 
 
+def named(loss: gluon.Block) -> str:
+    """Return the class of a loss, with the metric that is beside it."""
+    if isinstance(loss, WithMetric):
+        return f"{type(loss.loss).__name__} and {loss.metric}"
+    return type(loss).__name__
+
+
 def cross_entropy(loss: gluon.Block) -> gluon.Block | None:
     """The cross entropy of classes that a loss is, or has in it; None where there is none."""
     if isinstance(loss, gluon.loss.SoftmaxCrossEntropyLoss | SoftmaxLoss):
@@ -261,3 +270,14 @@ class WithMetric(gluon.HybridBlock):
             both = (values * counted, counted)
             beside = [F.sum(F.reshape(each, shape=(0, -1)), axis=1) for each in both]
         return F.stack(loss, *map(F.BlockGrad, beside), axis=1)
+
+
+class ScaledSquare(gluon.HybridBlock):
+    """The loss ((y - target) / std)² of each sample; y : (n, 1) or (n,), target : (n,)."""
+
+    def __init__(self, std: float, **kwargs):
+        super().__init__(**kwargs)
+        self.std = std
+
+    def hybrid_forward(self, F, values, target):
+        return F.square((F.reshape(values, shape=(-1,)) - target) / self.std)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from .__main__ import run_training
+from .__main__ import main as train
 
 __all__ = ["main"]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Train with Module; returns the exit status, which ``--help`` explains."""
-    return run_training("train.module", ".symbolic", argv)
+    """Train with Module; return the exit status, which ``--help`` explains."""
+    return train(argv, "train.module", ".symbolic", "module_of")
 
 
 if __name__ == "__main__":

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from layers import nets
 from layers.engine import gluon, mx, nd
 
 from . import Refused, scaling
 from .config import NETS, Config
-from .data import Data
+from .data import Batches, Data
 from .data.images import image_shape
 from .messages import one_line
 from .own_file import described, load_file
+from .precision import without_rounding
 from .summary import Summary, summarize
+from .workers import refusing
 
-__all__ = ["Images", "initialize", "net_of", "try_out", "width"]
+__all__ = ["Images", "first_call", "initialize", "net_of", "try_out", "width"]
 
 # The options of nets whose names are not those of arguments.
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
@@ -202,6 +205,29 @@ def initialize(net, ctx: list) -> None:
                 parameter.reset_ctx(ctx)
         except RuntimeError:  # it has not been initialized
             parameter.initialize(ctx=ctx)
+
+
+def first_call(net, loss, batches: Batches, ctx: list, precision: str) -> Any:
+    """Initialize net and loss, and return the net's outputs for two samples of the data.
+
+    Shapes that are not known yet are found out by this call.
+
+    Raises
+    ------
+    Refused
+        There is no batch, or the net does not take its samples.
+    """
+    with refusing("net"):
+        initialize(net, ctx)
+    with refusing("loss"):
+        initialize(loss, ctx)
+    with refusing("data"):
+        batch = next(iter(batches.batches()), None)
+        if batch is None:
+            raise Refused("data: there is no batch")
+        x = nd.array(without_rounding(batch[0][:2], precision), ctx=ctx[0])
+    with refusing(f"net: of x {x.shape} of data"):
+        return net(x)
 
 
 def try_out(net, options: Config, data: Data, ctx) -> Summary:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from layers import _atomic
 from layers._programs import command
@@ -20,42 +21,49 @@ from .own_file import load_file
 from .screen import open_closed_streams, say
 from .settings import path
 
-__all__ = ["Program", "add_engine", "exit_status", "start_engine", "write_whole"]
+__all__ = ["ExitStatus", "Program", "add_engine", "start_engine", "write_whole"]
 
 
 PACKAGES = {"sklearn": "scikit-learn"}  # with another name than their module
 
 
-def exit_status(program: str, work: Callable[[], int | None], interrupted: str) -> int:
-    """The exit status of a program after its work; an error is told in one line.
+CODES = {Refused: 2, Diverged: 3, Lost: 4, KeyboardInterrupt: 130}
+
+
+class ExitStatus:
+    """The exit status of a program after a `with` block; an error in it is told in one line.
 
     Parameters
     ----------
     program : str
         ``"train.export"``: what the line begins with.
-    work : callable
-        Does everything; returns the exit status, or None.
     interrupted : str
         What is said after Ctrl-C.
+
+    Attributes
+    ----------
+    code : int
     """
-    open_closed_streams()
-    # MXNet would name its own parts on stderr.
-    os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")
-    reason: object
-    try:
-        return work() or 0
-    except Refused as error:
-        status, reason = 2, error
-    except Diverged as error:
-        status, reason = 3, error
-    except Lost as error:
-        status, reason = 4, error
-    except Interrupted as error:
-        status, reason = 128 + error.signal, error
-    except KeyboardInterrupt:
-        status, reason = 130, interrupted
-    say(f"{program}: {reason}", sys.stderr)
-    return status
+
+    def __init__(self, program: str, interrupted: str):
+        self.program, self.interrupted, self.code = program, interrupted, 0
+
+    def __enter__(self) -> ExitStatus:
+        open_closed_streams()
+        # MXNet would name its own parts on stderr.
+        os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        code = next((code for of, code in CODES.items() if isinstance(error, of)), 0)
+        if isinstance(error, Interrupted):
+            code = 128 + error.signal
+        if not code:
+            return False
+        self.code = code
+        is_ctrl_c = isinstance(error, KeyboardInterrupt)
+        say(f"{self.program}: {self.interrupted if is_ctrl_c else error}", sys.stderr)
+        return True
 
 
 def start_engine(requested: str | None, libraries: tuple[str, ...]) -> None:
@@ -117,16 +125,14 @@ class Program:
     interrupted: str = "interrupted"
 
     def main(self, argv: list[str] | None = None) -> int:
-        """Run it; returns the exit status, which ``--help`` explains."""
-
-        def run() -> int | None:
+        """Run it; return the exit status, which ``--help`` explains."""
+        with ExitStatus(f"train.{self.name}", self.interrupted) as status:
             options = self.parse(argv)
             start_engine(options.engine, self.libraries)
             if options.operators:
                 load_file(options.operators, f"--operators {options.operators}")
-            return self.work(options)
-
-        return exit_status(f"train.{self.name}", run, self.interrupted)
+            status.code = self.work(options) or 0
+        return status.code
 
     def parse(self, argv: list[str] | None = None) -> argparse.Namespace:
         """The options.

@@ -9,8 +9,8 @@ from typing import Any
 
 from . import Refused
 from .epochs import left_out
-from .loop import Callback, Epoch, Run
 from .screen import say
+from .state import Callback, Epoch, Run
 
 __all__ = ["Logging"]
 

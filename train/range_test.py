@@ -15,14 +15,14 @@ import numpy as np
 from layers.engine import mx
 
 from . import Refused
-from .blocks import Learner
 from .config import Config
 from .data import Batches, load
-from .loop import Meter
+from .from_config import batches_for, check_batches, contexts, reading
+from .learner import Learner, learner_of
 from .plots import quiet_matplotlib
 from .results import holds
-from .run import batches_for, check_batches, contexts, reading
 from .screen import say
+from .state import Meter
 from .workers import Workers
 
 __all__ = ["Found", "find", "picture", "range_test"]
@@ -116,7 +116,7 @@ def find(options: Config) -> float | None:
     check_batches(len(data.x), options.batch_size, len(ctx))
     batches, _ = batches_for(data, options)
     mx.random.seed(options.seed)
-    learner = Learner.of(data, ctx, options, Workers())
+    learner = learner_of(data, ctx, options, Workers())
     rates = np.geomspace(options.lowest, options.highest, options.steps)
     found = range_test(learner, batches, rates, options.seed)
     if len(found.rates) < 10:

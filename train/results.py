@@ -25,10 +25,10 @@ if sys.platform != "win32":
 
 from layers._atomic import remove_unfinished, replacing
 
-from . import Refused, checkpoint
-from .checkpoint import checkpoints
+from . import Refused, saved
 from .epochs import columns, curves, results_of, write_history
-from .loop import Callback, Epoch, Learner, Run
+from .saved import checkpoints
+from .state import Callback, Epoch, Run
 from .task import Task
 
 __all__ = [
@@ -55,8 +55,8 @@ NAMES = (
 )
 
 
-def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
-    """The names of the files of a run."""
+def files(learner: Any) -> tuple[str, ...]:
+    """Return the names of the files of a run with such a learner."""
     return (HISTORY, "curves.png", *learner.files, CONFIG)
 
 
@@ -139,7 +139,7 @@ def holds(out: Path) -> str | None:
 def remove_results(out: Path) -> None:
     """Remove what a folder has of an earlier run."""
     for path in checkpoints(out / CHECKPOINTS):
-        checkpoint.remove(path)
+        saved.remove(path)
     remove_earlier(out, ())
 
 

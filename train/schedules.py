@@ -14,7 +14,7 @@ from layers.engine import mx
 
 from . import Refused
 from .config import SCHEDULES
-from .loop import Callback, Run
+from .state import Callback, Run
 
 __all__ = ["Schedule", "check", "schedule"]
 

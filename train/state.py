@@ -1,212 +1,313 @@
-"""The state of an optimizer as arrays, and back; the same on both engines, and nothing pickled."""
+"""The state of a training, which the loop shows to callbacks: `Run`, `Epoch` and `Meter`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import math
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from layers._errors import quoted
-from layers.engine import mx, nd
+from layers.engine import nd
 
-__all__ = [
-    "NamedArrays",
-    "below",
-    "check_shapes",
-    "number_attributes",
-    "optimizer_state",
-    "restore_numbers",
-    "restore_optimizer",
-]
+from . import Diverged
+from .data import ArrayBatches, Batches
+from .workers import Workers
 
-NamedArrays = dict[str, np.ndarray]
-DEEPEST = 9  # a state in a state in a state ...
+__all__ = ["Callback", "Epoch", "Measure", "Meter", "Run"]
 
 
-def check_shapes(found: NamedArrays, expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse other parameters than those of a net.
+@dataclass(frozen=True)
+class Epoch:
+    """The results of one pass over the training data.
 
-    Raises
-    ------
-    ValueError
-        One is missing, one is more, or has another shape; the message says which.
+    Loss and metric are means over the pass, in which the network still changes; those of the
+    held-out samples are measured after it, and are NaN where there are none. The metric is the
+    task's: accuracy, or absolute error. `samples` is the number of those that it learned from: all,
+    unless the pass ended early. `more` are further metrics of the held-out samples, by their names.
     """
-    for name in {*found} ^ {*expected}:
-        where, other = ("it", "the net") if name in found else ("the net", "it")
-        raise ValueError(f"{where} has a parameter {quoted(name)}, {other} has none")
-    for name, shape in expected.items():
-        if found[name].shape != tuple(shape):
-            raise ValueError(f"{name!r} is {found[name].shape} in it, {tuple(shape)} in the net")
+
+    epoch: int
+    loss: float
+    metric: float
+    held_out_loss: float
+    held_out_metric: float
+    seconds: float
+    samples: int
+    more: dict[str, float] = field(default_factory=dict)
 
 
-def optimizer_state(optimizer: Any, updaters: Iterable) -> NamedArrays:
-    """What an optimizer and its updaters remember between steps.
+class Measure(Protocol):
+    """The metric by which an epoch is best: a `train.task.Task` or `train.metrics.Metric`."""
 
-    For each updater and parameter its state (`0/state/3/1` is the second array of parameter 3's),
-    how often each parameter was updated, and the numbers among the optimizer's attributes.
+    @property
+    def metric(self) -> str: ...  # its name
+
+    @property
+    def metric_title(self) -> str: ...
+
+    def quality(self, metric: float) -> float: ...  # more is better
+
+    def show(self, metric: float) -> str: ...
+
+    def result(self, metric: float) -> str: ...  # a sentence without a full stop
+
+
+class Callback:
+    """What happens beside the loop: a subclass has those of these methods that it needs.
+
+    `run` is the state of the training. Callbacks are called in the order of their list, and after
+    all others those that come last. One that sets `run.stop` to a reason ends the training: in
+    `after_step` after that step, else after the epoch. What else it changes should be in `state`,
+    so that a resumed training goes on alike.
+
+    Attributes
+    ----------
+    first_only : bool
+        Of several processes that train together only the first calls it: for what shows or writes.
+    comes_last : bool
+        It is called after the others, wherever it is in the list: for what saves their state.
     """
-    arrays = {}
-    for k, updater in enumerate(updaters):
-        for index, state in updater.states.items():
-            flatten(f"{k}/state/{index}", state, arrays)
-    for device, counts in optimizer._all_index_update_counts.items():
-        for index, count in counts.items():
-            arrays[f"count/{device}/{index}"] = np.array(count)
-    for path, target in remembering(optimizer).items():
-        arrays |= number_attributes(target, path)
-    return arrays
+
+    first_only = False
+    comes_last = False
+
+    def begin(self, run: Run) -> None:
+        """Before the first step; of a resumed training too."""
+
+    def after_step(self, run: Run) -> None:
+        """After each step, the `run.step`-th of the epoch; the device may still be computing."""
+
+    def interrupted(self, run: Run) -> None:
+        """When `run.stop` was set within an epoch, before what was learned of it is measured."""
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        """After each epoch, which is the last one of `run.history`."""
+
+    def diverged(self, run: Run, error: Diverged) -> None:
+        """When the loss is not finite; may raise another error that says more."""
+
+    def end(self, run: Run) -> None:
+        """At the end, also by an exception, which `run.error` then is."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that a checkpoint saves."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take over what `state` gave in an earlier process; it is called before `begin`."""
 
 
-def number_attributes(target: Any, path: str) -> NamedArrays:
-    """The numbers among the attributes of an object."""
-    found = {name: value for name, value in vars(target).items() if type(value) in (int, float)}
-    return {f"{path}/{name}": np.array(value) for name, value in found.items()}
+@dataclass
+class Run:
+    """The visible state of a training.
 
-
-def restore_numbers(target: Any, path: str, arrays: NamedArrays) -> None:
-    """Take over what `number_attributes` gave.
-
-    Raises
-    ------
-    ValueError
-        The object has no such number, or it is none, or several.
+    Attributes
+    ----------
+    learner : train.learner.Learner
+    data : Batches
+        What it learns from.
+    validation : Batches or None
+        What it is measured on after each epoch.
+    epochs : int
+    measure : Measure
+    seed : int or None
+        Every draw follows from it and from the number of epoch and step, so that a training can
+        be resumed anywhere. None: nothing is seeded.
+    callbacks : list of Callback
+    history : list of Epoch
+        The epochs that are done.
+    start : float
+        The loss of the first batch before the training.
+    step : int
+        Steps of this epoch that are done.
+    meter : Meter
+        Loss and metric of this epoch.
+    started : float
+        When this epoch began, by `time.perf_counter`.
+    stop : str or None
+        The reason for which the training ends early, which callbacks set.
+    partial : bool
+        The last epoch of the history ended early.
+    error : BaseException or None
+        What ended the training, where it was an exception.
+    metrics : list of EvalMetric
+        Measured on the held-out samples after each epoch. One with the name of `measure` is
+        the metric.
+    workers : Workers
+        The processes that train together, each with a `Run`.
+    settings : dict of str to float
+        The optimizer's, with which a training goes on; empty where they are not known.
+    options : dict
+        What else `fit` was told that a training has to be told again to go on, by argument.
+    resumed : Path or None
+        The checkpoint from which it goes on.
+    steps_per_epoch : int or None
+        Steps after which an epoch ends, where that is before the end of the data.
+    lost : set of int
+        Epochs of the history whose parameters no checkpoint has any more. They are not the best.
     """
-    for name, value in below(arrays, path).items():
-        if type(vars(target).get(name, "")) not in (int, float, type(None)):
-            raise ValueError(f"it has a number {quoted(name)}, {type(target).__name__} has none")
-        if value.shape or value.dtype.kind not in "iuf":
-            raise ValueError(f"its {quoted(name)} is {value.dtype} {value.shape}, and no number")
-        setattr(target, name, value.item())
+
+    learner: Any
+    data: Batches
+    validation: Batches | None
+    epochs: int
+    measure: Measure
+    seed: int | None = 0
+    callbacks: list[Callback] = field(default_factory=list)
+    history: list[Epoch] = field(default_factory=list)
+    start: float = math.nan
+    step: int = 0
+    meter: Meter = field(default_factory=lambda: Meter("epoch 1"))
+    started: float = 0.0
+    stop: str | None = None
+    partial: bool = False
+    error: BaseException | None = None
+    metrics: list = field(default_factory=list)
+    workers: Workers = field(default_factory=Workers)
+    settings: dict[str, float] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    resumed: Path | None = None
+    steps_per_epoch: int | None = None
+    lost: set[int] = field(default_factory=set)
+
+    def __post_init__(self):
+        self.callbacks.sort(key=lambda callback: callback.comes_last)
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that is learned, from 1; after the last one, of the next."""
+        return len(self.history) + 1
+
+    @property
+    def steps(self) -> int | None:
+        """The steps of an epoch; None where they are not known."""
+        found = [each for each in (self.data.steps, self.steps_per_epoch) if each is not None]
+        return min(found, default=None)
+
+    def tell(self, what: str, *args: Any) -> None:
+        """Call this method of the callbacks."""
+        for callback in self.callbacks:
+            if self.workers.is_first or not callback.first_only:
+                getattr(callback, what)(self, *args)
+
+    def tell_end(self) -> None:
+        """Call `end` of all callbacks, also where that of one raises an error."""
+        with ExitStack() as stack:  # calls the last one that it is given first
+            for callback in reversed(self.callbacks):
+                if self.workers.is_first or not callback.first_only:
+                    stack.callback(callback.end, self)
+
+    def total(self, meter: Meter) -> Meter:
+        """A meter with the samples of all processes, which all call it.
+
+        Raises
+        ------
+        Diverged
+            The loss is not finite, in one of them at least; all raise the same.
+        """
+        meter.read()
+        sums = [meter.samples, meter.loss, meter.metric, meter.counted]
+        samples, loss, metric, counted = self.workers.sums(sums)
+        if not math.isfinite(loss):
+            step = int(min(bad for [bad] in self.workers.each([meter.bad]) if bad))
+            targets = self.data.bad_targets() if isinstance(self.data, ArrayBatches) else ""
+            raise Diverged(f"{meter.name}, step {step}: the loss is {loss}{targets}")
+        total = {"samples": int(samples), "loss": loss, "metric": metric, "counted": counted}
+        return replace(meter, **total, pending=[])
+
+    def best(self) -> Epoch:
+        """The best epoch, by its held-out metric, then loss; without any, by those of training.
+
+        One that ended early counts only where there is no other: it cannot be resumed from.
+        """
+        whole = self.history[:-1] if self.partial else self.history
+        return self.best_of(whole) or self.history[-1]
+
+    def best_of(self, epochs: list[Epoch]) -> Epoch | None:
+        """The best of these epochs whose parameters are not lost, if there is one."""
+        kept = (epoch for epoch in epochs if epoch.epoch not in self.lost)
+        return max(kept, key=self.score, default=None)
+
+    def score(self, epoch: Epoch) -> tuple[float, float]:
+        """More is better."""
+        if self.validation is None:
+            return self.measure.quality(epoch.metric), -epoch.loss
+        return self.measure.quality(epoch.held_out_metric), -epoch.held_out_loss
 
 
-def remembering(optimizer: Any) -> dict[str, Any]:
-    """The objects whose attributes change while it learns: Nadam's schedule, a scheduler's rate."""
-    scheduler = optimizer.lr_scheduler
-    return {"optimizer": optimizer} | ({"scheduler": scheduler} if scheduler else {})
+MOST = 1000  # steps whose numbers are not read yet
 
 
-def flatten(path: str, state: Any, arrays: NamedArrays) -> None:
-    """Add the arrays of a state, which is an array, None, or several of them."""
-    if state is None:
-        arrays[f"{path}/none"] = np.zeros(0, "uint8")
-    elif isinstance(state, tuple | list):
-        for i, part in enumerate(state):
-            flatten(f"{path}/{i}", part, arrays)
+@dataclass
+class Meter:
+    """Sums of loss and metric over samples, of which `read` returns the means.
+
+    The mean of the metric is over those that are `counted`: the samples, or their labels without
+    those that the loss ignores.
+
+    `add` does not wait for the device: the numbers of many steps are read together, when `read` is
+    called.
+
+    Attributes
+    ----------
+    bad : int
+        The first step whose loss is not finite; 0 while there is none.
+    outputs : list or None
+        Labels and outputs of the samples, where somebody wants them.
+    """
+
+    name: str
+    samples: int = 0
+    steps: int = 0
+    loss: float = 0.0
+    metric: float = 0.0
+    counted: float = 0.0
+    seconds: float = 0.0  # of an earlier process, before it was resumed
+    pending: list = field(default_factory=list)
+    bad: int = 0
+    outputs: list | None = None
+
+    def add(self, batch_values: list) -> None:
+        """Add a step: by context, for each sample its loss; beside it its metric, and of how many.
+
+        Without a metric it is the loss, and without their number it is that of one.
+        """
+        self.pending.append([part.detach() for part in batch_values])  # without the graph behind it
+        if len(self.pending) == MOST:
+            self.read()
+
+    def read(self) -> tuple[float, float]:
+        """Mean loss and metric of all steps until now; NaN if there are none."""
+        pending, self.pending = self.pending, []
+        together = all(len(step) == 1 for step in pending)  # on the first context
+        sums = iter(sums_of([part for step in pending for part in step], together))
+        for step in pending:
+            self.steps += 1
+            for part in step:
+                loss, *beside = next(sums)
+                metric, counted = [*(beside or [loss]), len(part)][:2]
+                self.samples += len(part)
+                self.loss += loss
+                self.metric += metric
+                self.counted += counted
+            if not (self.bad or math.isfinite(self.loss)):
+                self.bad = self.steps
+        if not self.samples:
+            return math.nan, math.nan
+        metric = self.metric / self.counted if self.counted else math.nan
+        return self.loss / self.samples, metric
+
+
+def sums_of(parts: list, together: bool) -> list[list[float]]:
+    """The sums over the rows of arrays, in float64; on one context they are read `together`."""
+    if not parts:
+        return []
+    starts = np.cumsum([0, *map(len, parts)])[:-1]
+    if together:
+        rows = nd.concat(*parts, dim=0).asnumpy()
     else:
-        arrays[path] = state.asnumpy()
-
-
-def restore_optimizer(
-    optimizer: Any, updaters: Iterable, arrays: NamedArrays, weights: Mapping[Any, Any]
-) -> None:
-    """Take over what `optimizer_state` gave; `weights` are those of the net, by their indices.
-
-    Raises
-    ------
-    ValueError
-        It is that of other parameters, or no state of an optimizer.
-    """
-    for k, updater in enumerate(updaters):
-        found = unflatten(below(arrays, f"{k}/state"))
-        states = {key(index): state for index, state in found.items()}
-        fitted = fitting(optimizer, states, weights)
-        updater.states.clear()
-        updater.states.update(fitted)
-        # They go to the contexts of their weights with the next update.
-        updater.states_synced.clear()
-        updater.states_synced.update(dict.fromkeys(updater.states, False))
-    counts = optimizer._all_index_update_counts
-    for found in counts.values():
-        found.clear()
-    for device, found in unflatten(below(arrays, "count"), count_of).items():
-        counts.setdefault(int(device), {}).update({key(i): n for i, n in found.items()})
-    if hasattr(optimizer, "counts_loaded"):  # MXNet's stays behind on another context
-        optimizer.counts_loaded()
-    for path, target in remembering(optimizer).items():
-        restore_numbers(target, path, arrays)
-
-
-def fitting(optimizer: Any, states: dict[Any, Any], weights: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return states in the dtypes that the optimizer makes for these weights.
-
-    Those of the user's own optimizer may have changed since it made them, and stay as they are.
-
-    Raises
-    ------
-    ValueError
-        One has another form, or is of no parameter of the net; the message names it.
-    """
-    if others := [index for index in states if index not in weights]:
-        raise ValueError(f"it has a state of parameter {quoted(others[0])}, the net has none")
-    if not type(optimizer).__module__.startswith(f"{mx.__name__}."):
-        return states
-    found = {}
-    for index, state in states.items():
-        made = optimizer.create_state_multi_precision(index, weights[index])
-        if (its := shapes(state)) != (own := shapes(made)):
-            raise ValueError(
-                f"the state of parameter {quoted(index)} has the shapes {quoted(its)}, that of "
-                f"this training {quoted(own)}"
-            )
-        found[index] = alike(state, made)
-    return found
-
-
-def shapes(state: Any) -> Any:
-    """The shapes of a state's arrays, as deep in lists as they are."""
-    if isinstance(state, tuple | list):
-        return [shapes(part) for part in state]
-    return None if state is None else state.shape
-
-
-def alike(state: Any, made: Any) -> Any:
-    """A state in the dtypes of another of its form."""
-    if isinstance(state, tuple | list):
-        return tuple(map(alike, state, made))
-    return state if state is None else state.astype(made.dtype, copy=False)
-
-
-def count_of(array: np.ndarray) -> int:
-    """Return how often a parameter was updated; raises ValueError where it is no count."""
-    if array.shape or array.dtype.kind not in "iu" or array < 0:
-        raise ValueError(f"a number of updates is {quoted(array.tolist())}; expected a count")
-    return int(array)
-
-
-def key(text: str) -> int | str:
-    """The number of a parameter; a Module's has a name."""
-    return int(text) if text.isdigit() else text
-
-
-def below(arrays: Mapping[str, Any], path: str) -> NamedArrays:
-    """The arrays whose names begin with a path, without it."""
-    return {
-        name[len(path) + 1 :]: array
-        for name, array in arrays.items()
-        if name.startswith(f"{path}/")
-    }
-
-
-def unflatten(arrays: NamedArrays, make: Any = None) -> dict[str, Any]:
-    """By the first part of their names: arrays, None, or the tuples or dicts of them.
-
-    Raises ValueError where a name has more parts than a state is deep.
-    """
-    if deep := next((name for name in arrays if name.count("/") > DEEPEST), None):
-        raise ValueError(f"the name {quoted(deep)} has too many parts")
-    parts: dict[str, NamedArrays] = {}
-    for name, array in arrays.items():
-        first, _, rest = name.partition("/")
-        parts.setdefault(first, {})[rest] = array
-    return {first: build(found, make) for first, found in parts.items()}
-
-
-def build(arrays: NamedArrays, make: Any) -> Any:
-    if "none" in arrays:
-        return None
-    if "" in arrays:
-        found = arrays[""]
-        return make(found) if make else nd.array(found, dtype=found.dtype)
-    parts = unflatten(arrays, make)
-    return parts if make else tuple([parts[str(i)] for i in range(len(parts))])
+        rows = np.concatenate([part.asnumpy() for part in parts])
+    return np.add.reduceat(rows.astype("float64").reshape(len(rows), -1), starts).tolist()

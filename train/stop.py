@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 
-from .loop import Callback, Epoch, Run
+from .state import Callback, Epoch, Run
 
 __all__ = ["Stop"]
 

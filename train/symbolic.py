@@ -11,27 +11,28 @@ from typing import Any
 import numpy as np
 
 from layers.engine import mx
+from layers.saving import NamedArrays, optimizer_state, restore_optimizer_state
 
 from . import Refused
 from .config import Config
 from .data import Data, steps
-from .loop import Meter
-from .notes import add_notes, notes_of
-from .optimizers import check_parameters, settings_of
+from .description import add_notes, notes_of
+from .optimizers import settings_of
 from .scaling import embedded, embedding_init, encoded
-from .state import NamedArrays, check_shapes, optimizer_state, restore_optimizer
+from .state import Meter
 from .task import Task
-from .tensors import tensors_as_bytes
+from .tensors import check_shapes, tensors_as_bytes
 from .workers import Workers
 
 __all__ = [
     "UNKNOWN",
-    "Learner",
+    "ModuleLearner",
     "Regression",
     "RegressionProp",
     "Softmax",
     "SoftmaxProp",
     "mlp",
+    "module_of",
     "plain",
     "register_names_of_before",
 ]
@@ -166,40 +167,38 @@ def plain(graph):
     return x * float(graph.attr("std")) + float(graph.attr("mean"))
 
 
-class Learner:
-    """A Module, trained step by step: forward, backward, update."""
+def module_of(data: Data, ctx: list, config: Config, workers: Workers) -> ModuleLearner:
+    """Return the learner that a configuration asks for.
+
+    Raises
+    ------
+    Refused
+        A batch of the held-out samples has fewer than there are contexts.
+    """
+    held_out, size = len(data.held_out_x), config.batch_size
+    if held_out // steps(held_out, size) < len(ctx):
+        raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")
+    net, constants = mlp(config.of_net("hidden"), data), constants_of(data)
+    module = mx.mod.Module(net, context=ctx, fixed_param_names=[*constants])
+    n = min(size, len(data.x))
+    module.bind([("data", (n, data.features))], [("softmax_label", (n,))])
+    scaling = {name: mx.nd.array(value) for name, value in constants.items()}
+    module.init_params(mx.init.Xavier(), arg_params=scaling, allow_missing=True)
+    settings = settings_of(config) | {"rescale_grad": 1 / n}
+    optimizer = mx.optimizer.create(config.optimizer, **settings)
+    module.init_optimizer(optimizer=optimizer)
+    return ModuleLearner(module, optimizer, data.task, ctx)
+
+
+class ModuleLearner:
+    """A Module, trained step by step: forward, backward, update. See `train.learner.Learner`."""
 
     files = ("model.safetensors", "model-symbol.json", "model-0000.params")
     inputs, outputs = ("data", "softmax_label"), "probabilities"
-    metrics, ignored = (), None
+    metrics, ignored, lines = (), None, ()
 
     def __init__(self, module, optimizer, task: Task, ctx: list):
         self.module, self.rule, self.task, self.ctx = module, optimizer, task, ctx
-
-    @classmethod
-    def of(cls, data: Data, ctx: list, options: Config, workers: Workers) -> Learner:
-        """The learner for these options.
-
-        Raises
-        ------
-        Refused
-            A batch of the held-out samples has fewer than there are contexts.
-        """
-        held_out, size = len(data.held_out_x), options.batch_size
-        if held_out // steps(held_out, size) < len(ctx):
-            raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")
-        net, constants = mlp(options.of_net("hidden"), data), constants_of(data)
-        module = mx.mod.Module(net, context=ctx, fixed_param_names=[*constants])
-        n = min(size, len(data.x))
-        module.bind([("data", (n, data.features))], [("softmax_label", (n,))])
-        scaling = {name: mx.nd.array(value) for name, value in constants.items()}
-        module.init_params(mx.init.Xavier(), arg_params=scaling, allow_missing=True)
-        settings = settings_of(options) | {"rescale_grad": 1 / n}
-        optimizer = mx.optimizer.create(options.optimizer, **settings)
-        parameters = module.get_params()[0]
-        check_parameters(optimizer, {n: w for n, w in parameters.items() if n not in constants})
-        module.init_optimizer(optimizer=optimizer)
-        return cls(module, optimizer, data.task, ctx)
 
     @property
     def parameters(self) -> int:
@@ -209,10 +208,6 @@ class Learner:
     @property
     def optimizer_name(self) -> str:
         return type(self.rule).__name__
-
-    def summary(self) -> list[str]:
-        """None: the graph has no layers."""
-        return []
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: None = None) -> None:
         """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""
@@ -264,19 +259,11 @@ class Learner:
 
     def state(self) -> NamedArrays:
         """What else it needs to go on."""
-        return optimizer_state(self.rule, [self.updater])
+        return optimizer_state(self.module)
 
     def restore(self, state: NamedArrays) -> None:
         """Take over what `state` gave, after `set_weights` and before the first step."""
-        # A kvstore, over several contexts, has parameters of its own: it is made anew.
-        self.module.init_optimizer(optimizer=self.rule, force_init=True)
-        by_name = self.module.get_params()[0]
-        weights = by_name | {i: by_name[name] for i, name in self.rule.idx2name.items()}
-        restore_optimizer(self.rule, [self.updater], state, weights)
-
-    @property
-    def updater(self):
-        return self.module._updater or self.module._kvstore._updater
+        restore_optimizer_state(self.module, state)
 
     def save(self, folder: Path, config: Mapping[str, Any]) -> None:
         """Write the Module's checkpoint, with notes of the config."""

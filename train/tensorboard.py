@@ -9,7 +9,7 @@ from typing import Any
 
 from . import Refused
 from .epochs import columns, results_of
-from .loop import Callback, Epoch, Run
+from .state import Callback, Epoch, Run
 
 __all__ = ["TensorBoard"]
 

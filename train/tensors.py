@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from layers._arrays import validate
+from layers._errors import quoted
 
-__all__ = ["file_content", "read_tensors", "tensors_as_bytes"]
+__all__ = ["check_shapes", "file_content", "read_tensors", "tensors_as_bytes"]
 
 DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2",
@@ -129,3 +130,19 @@ def array(numbers: memoryview, entry: Entry) -> np.ndarray:
     if entry.dtype == "BOOL":
         found = found.view("u1") != 0  # other bytes than 0 and 1 are undefined in a bool
     return found
+
+
+def check_shapes(found: Mapping[str, np.ndarray], expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse other parameters than those of a net.
+
+    Raises
+    ------
+    ValueError
+        One is missing, one is more, or has another shape; the message says which.
+    """
+    for name in {*found} ^ {*expected}:
+        where, other = ("it", "the net") if name in found else ("the net", "it")
+        raise ValueError(f"{where} has a parameter {quoted(name)}, {other} has none")
+    for name, shape in expected.items():
+        if found[name].shape != tuple(shape):
+            raise ValueError(f"{name!r} is {found[name].shape} in it, {tuple(shape)} in the net")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from layers.engine import autograd
 
 from . import Diverged
-from .loop import Callback, Epoch, Meter, Run, remaining
+from .loop import remaining
+from .state import Callback, Epoch, Meter, Run
 
 __all__ = ["Guard"]
 
@@ -35,10 +35,7 @@ class Guard(Callback):
         self.remember(run)
         self.exploded = False
         if not (run.history or run.step):  # of a resumed run `restore` has set `start`
-            meter = Meter("before the training")
-            for x, y, *weights in islice(run.data.batches(), 1):
-                run.learner.evaluate(x, y, meter, *weights)
-            self.start = run.total(meter).read()[0]
+            self.start = run.start
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         if 0 < EXPLODED * self.start < epoch.loss:

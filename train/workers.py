@@ -16,7 +16,7 @@ from layers.engine import mx, nd
 from . import Lost, Refused
 from .messages import one_line
 
-__all__ = ["TOGETHER", "Workers", "lost"]
+__all__ = ["TOGETHER", "Workers", "lost", "refused", "refusing"]
 
 TOGETHER = "dist_sync"  # the kvstore that spans processes
 
@@ -193,3 +193,27 @@ def expect_no_others(kvstore: str) -> None:
             f"kvstore {kvstore}: torchrun has started {count} processes; expected {TOGETHER}, "
             "with which they train one net together"
         )
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Raise errors, such as the engine's of shapes and types, as `Refused`, in one line.
+
+    Raises
+    ------
+    Refused
+        The message begins with `what`.
+    Lost
+        Another process is lost.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise refused(what, error) from error
+
+
+def refused(what: str, error: Exception) -> Refused | Lost:
+    """Return an error in one line that begins with `what`; one that is `Refused` as it is."""
+    if isinstance(error, Refused):
+        return error
+    return lost(error) or Refused(f"{what}: {one_line(error) or type(error).__name__}")

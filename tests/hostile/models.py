@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from train import Refused, checkpoint
+from train import Refused, saved
 
 from .arrays import safetensors
 from .values import INTS, changed_bytes, changed_tree, text
@@ -165,38 +165,38 @@ def _other(rng: random.Random, value: Any) -> Any:
 def saved_checkpoint(rng: random.Random) -> dict[str, bytes]:
     """Make a checkpoint whose arrays or index are changed; its hashes mostly fit them."""
     files = {
-        checkpoint.WEIGHTS: _arrays(rng),
-        checkpoint.PARAMS: b"not read",
-        checkpoint.STATE: _arrays(rng),
+        saved.WEIGHTS: _arrays(rng),
+        saved.PARAMS: b"not read",
+        saved.STATE: _arrays(rng),
     }
     epoch = {"epoch": 1, "samples": 9, "seconds": 0.1, "loss": 0.5, "metric": 0.5}
     epoch |= {"held_out_loss": 0.5, "held_out_metric": None}
-    index = {"format": checkpoint.FORMAT, "epochs_done": 1, "step": 0, "history": [epoch]}
+    index = {"format": saved.FORMAT, "epochs_done": 1, "step": 0, "history": [epoch]}
     index["meter"] = {"samples": 1, "steps": 1, "loss": 0.5, "metric": 0.5, "seconds": 0.0}
-    index["files"] = {name: checkpoint.fingerprint(content) for name, content in files.items()}
+    index["files"] = {name: saved.fingerprint(content) for name, content in files.items()}
     if rng.random() < 0.3:
         index = changed_tree(rng, index)
     if isinstance(index, dict) and rng.random() < 0.9:
         dumped = json.dumps(index, sort_keys=True).encode()
         index["sha256"] = hashlib.sha256(dumped).hexdigest()
     written = json.dumps(index).encode("utf-8", "replace")
-    return files | {checkpoint.INDEX: written}
+    return files | {saved.INDEX: written}
 
 
 def _arrays(rng: random.Random) -> bytes:
     if rng.random() < 0.5:
-        return checkpoint.tensors_as_bytes({"a": np.ones((2, 3), "f4"), "b": np.arange(3)})
+        return saved.tensors_as_bytes({"a": np.ones((2, 3), "f4"), "b": np.arange(3)})
     (content,) = safetensors(rng).values()
     return content
 
 
-def read_checkpoint(folder: Path) -> checkpoint.Saved:
+def read_checkpoint(folder: Path) -> saved.Saved:
     """Read the files as a checkpoint's, with the error that `train` makes of it."""
-    path = folder / checkpoint.name_of(1, 0)
+    path = folder / saved.name_of(1, 0)
     path.mkdir()
-    for name in checkpoint.FILES:
+    for name in saved.FILES:
         (folder / name).rename(path / name)
     try:
-        return checkpoint.read(path)
+        return saved.read(path)
     except ValueError as error:
         raise Refused(f"{path}: {str(error)[:500]}") from error

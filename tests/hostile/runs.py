@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from train import Diverged, Refused, checkpoint
-from train.blocks import Learner
+from train import Diverged, Refused, saved
 from train.command_line import parse
+from train.learner import Learner
 from train.prediction import predictions, write_csv, write_json
 from train.report.page import page
 from train.report.read import read_runs
@@ -27,8 +27,8 @@ from train.tensors import read_tensors, tensors_as_bytes
 from .values import changed_bytes, changed_text, changed_tree, number, text
 
 CONFIG, HISTORY, DATA = "config.json", "history.csv", "d.npz"
-LAST = f"checkpoints/{checkpoint.name_of(2, 0)}"
-INDEX, STATE = f"{LAST}/{checkpoint.INDEX}", f"{LAST}/{checkpoint.STATE}"
+LAST = f"checkpoints/{saved.name_of(2, 0)}"
+INDEX, STATE = f"{LAST}/{saved.INDEX}", f"{LAST}/{saved.STATE}"
 # Those of the run, so that a file cannot ask for more epochs and larger layers.
 SIZES = [
     "--epochs",
@@ -82,9 +82,9 @@ def make(rng: random.Random) -> dict[str, bytes]:
     index = json.loads(files[INDEX]) if is_tree(files[INDEX]) else None
     if index is not None and rng.random() < 0.95:
         if STATE in files and isinstance(index.get("files"), dict):
-            index["files"][checkpoint.STATE] = checkpoint.fingerprint(files[STATE])
+            index["files"][saved.STATE] = saved.fingerprint(files[STATE])
         index.pop("sha256", None)
-        index["sha256"] = checkpoint.hash_of(index)
+        index["sha256"] = saved.hash_of(index)
         files[INDEX] = json.dumps(index).encode()
     return files
 

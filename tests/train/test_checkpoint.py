@@ -22,10 +22,11 @@ from repeated import first_alone
 
 from layers import nets
 from layers.engine import gluon, mx, nd
-from train import Refused, callbacks, checkpoint, fit, fitting, module
+from layers.saving import restore_numbers
+from train import Refused, arguments, callbacks, checkpoint, fit, module, saved
 from train.__main__ import main
-from train.checkpoint import Checkpoint, checkpoints, read
-from train.state import restore_numbers
+from train.checkpoint import Checkpoint
+from train.saved import checkpoints, read
 
 ROOT = Path(__file__).resolve().parents[2]
 Y = np.arange(60) % 3
@@ -340,7 +341,7 @@ def reform(path):
     """An index whose hash is right, by somebody who knows how it is computed."""
     content = json.loads(path.read_text()) | {"files": 3}
     del content["sha256"]
-    path.write_text(json.dumps(content | {"sha256": checkpoint.hash_of(content)}))
+    path.write_text(json.dumps(content | {"sha256": saved.hash_of(content)}))
 
 
 DAMAGE = {
@@ -397,7 +398,7 @@ def test_an_index_with_other_types_is_refused(tmp_path, changed, reason):
     path = tmp_path / "epoch-0001" / "state.json"
     content = json.loads(path.read_text()) | changed
     del content["sha256"]
-    path.write_text(json.dumps(content | {"sha256": checkpoint.hash_of(content)}))
+    path.write_text(json.dumps(content | {"sha256": saved.hash_of(content)}))
     with pytest.raises(ValueError, match=f"state.json is not as a checkpoint's: .*{reason}"):
         read(path.parent)
     with pytest.raises(Refused, match="no checkpoint in .* can be used: epoch-0001: state.json"):
@@ -433,12 +434,12 @@ def test_a_state_of_another_form_is_refused(tmp_path, name):
 
 def restate(path, arrays):
     """Put arrays into the state of a checkpoint, whose hashes are right then."""
-    content = checkpoint.tensors_as_bytes(read(path).state | arrays)
+    content = saved.tensors_as_bytes(read(path).state | arrays)
     (path / "state.safetensors").write_bytes(content)
     index = json.loads((path / "state.json").read_text())
-    index["files"]["state.safetensors"] = checkpoint.fingerprint(content)
+    index["files"]["state.safetensors"] = saved.fingerprint(content)
     del index["sha256"]
-    text = json.dumps(index | {"sha256": checkpoint.hash_of(index)})
+    text = json.dumps(index | {"sha256": saved.hash_of(index)})
     (path / "state.json").write_text(text)
 
 
@@ -926,10 +927,10 @@ def test_a_checkpoint_that_is_not_used_leaves_no_traces(tmp_path):
 
 
 def test_a_stop_at_a_step_that_is_saved_saves_it_once(tmp_path, monkeypatch):
-    saved = []
-    monkeypatch.setattr(checkpoint, "write", lambda path, run, meter: saved.append(path.name))
+    written = []
+    monkeypatch.setattr(checkpoint, "write", lambda path, run, meter: written.append(path.name))
     train(StopAt(1, 4), Checkpoint(tmp_path, every=2))
-    assert saved == ["epoch-0001-step-000002", "epoch-0001-step-000004"]
+    assert written == ["epoch-0001-step-000002", "epoch-0001-step-000004"]
 
 
 def test_a_whole_one_of_another_training_is_not_replaced(tmp_path):
@@ -1010,6 +1011,6 @@ def test_a_folder_that_cannot_be_listed(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "checkpoints", forbidden)
     with pytest.raises(Refused, match="a cannot be written: Permission denied"):
         train(Checkpoint(tmp_path / "a"))
-    monkeypatch.setattr(fitting, "checkpoints", forbidden)
+    monkeypatch.setattr(arguments, "checkpoints", forbidden)
     with pytest.raises(Refused, match="resume: .*a cannot be read: Permission denied"):
         train(resume=tmp_path / "a")

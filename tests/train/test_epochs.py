@@ -10,7 +10,7 @@ import pytest
 from repeated import first_alone
 
 from train.epochs import curves, table, write_history
-from train.loop import Epoch, Run
+from train.state import Epoch, Run
 from train.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]

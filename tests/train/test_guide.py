@@ -15,7 +15,7 @@ from sklearn import datasets
 
 from layers import engine
 from train.data.scenes import scenes
-from train.loop import Callback, Run
+from train.state import Callback, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/training.md").read_text("utf-8")

@@ -8,12 +8,13 @@ import pytest
 from layers import SoftmaxLoss, nets
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
-from train.blocks import Learner, ScaledSquare
 from train.config import HYBRIDIZE
 from train.data import ArrayBatches, Data, batches
-from train.loop import Callback, Meter, Run, train
-from train.metrics import WithMetric
+from train.learner import Learner, loss_of
+from train.loop import train
+from train.metrics import ScaledSquare, WithMetric
 from train.scaling import with_scaling
+from train.state import Callback, Meter, Run
 from train.task import Task
 
 TOLERANCE = {"float32": 2e-5, "one value": 1e-4}
@@ -39,7 +40,7 @@ def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,), mode="none"):
     net = with_scaling(nets.mlp(data.features, list(hidden), data.task.outputs), data)
     net.initialize(ctx=ctx)
     trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
-    return Learner(net, Learner.loss_with_metric(data.task), trainer, ctx, mode, data.features)
+    return Learner(net, loss_of(data.task), trainer, ctx, mode, data.features)
 
 
 def learn(ctx, optimizer="sgd", seed=0, lr=0.1, mode="none", **options):
@@ -261,12 +262,16 @@ def test_every_draw_follows_from_epoch_and_step():
     class Draws:
         ctx = [mx.cpu()]
 
+        def evaluate(self, x, y, meter):
+            meter.add([nd.ones((1, 2))])
+
         def learn(self, x, y, meter):
             drawn.append((x.sum(), nd.random.uniform(shape=(1,)).asscalar(), np.random.random()))
             meter.add([nd.ones((len(x), 2))])
 
     class Batches:
-        def batches(self, rng):
+        def batches(self, rng=None):
+            rng = rng or np.random.default_rng()
             return ((np.array([rng.random(), np.random.random()]), 0) for _ in range(5))
 
     drawn = []

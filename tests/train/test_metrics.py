@@ -5,9 +5,9 @@ import pytest
 
 from layers import SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
-from train import Refused, callbacks, checkpoint, fit
-from train.loop import Callback
+from train import Refused, callbacks, fit, saved
 from train.metrics import WithMetric, ignored_label, values_of
+from train.state import Callback
 
 RNG = np.random.default_rng(3)
 Y = np.arange(60) % 3
@@ -111,8 +111,8 @@ def test_accuracy_of_labels_in_other_places():
         def hybrid_forward(self, F, scores, labels):
             return F.mean(F.abs(scores), axis=(1, 2)) + 0 * F.mean(labels, axis=1)
 
-    reason = r"metric: accuracy of outputs \(2, 5, 3\) and y \(2, 4\): axis -1 has 3 classes; "
-    with pytest.raises(Refused, match=rf"^{reason}expected y \(2, 5\)$"):
+    reason = r"data: y is \(n, 4\), and accuracy takes class numbers \(n, 5\); "
+    with pytest.raises(Refused, match=rf"^{reason}expected y \(n, 5\)$"):
         fit(dense(flatten=False), (SEQUENCES, STEPS[:, :4]), Turned(), metric="accuracy")
 
 
@@ -176,8 +176,8 @@ def test_a_resumed_epoch_counts_all_of_its_labels(tmp_path, monkeypatch, ignored
         mx.random.seed(1)
         return fit(dense(), (X, y), loss, metric="accuracy", batch_size=8, callbacks=more, **how)
 
-    describe = checkpoint.describe
-    monkeypatch.setattr(checkpoint, "describe", describe if is_counted else older)
+    describe = saved.describe
+    monkeypatch.setattr(saved, "describe", describe if is_counted else older)
     run(StopAt(), callbacks.Checkpoint(tmp_path))
     [expected], [found] = run(), run(resume=tmp_path)
     assert found.metric == pytest.approx(expected.metric) and found.samples == 60

@@ -28,11 +28,11 @@ from layers import nets
 from layers.engine import gluon, mx, nd
 from train import module, results
 from train.__main__ import main
-from train.blocks import Learner
 from train.data import ArrayBatches, load
-from train.loop import Meter, Run
+from train.learner import Learner
 from train.progress import Logging
 from train.scaling import with_scaling
+from train.state import Meter, Run
 from train.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]

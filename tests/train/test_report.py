@@ -304,7 +304,7 @@ def test_data_that_is_gone_or_has_changed(say, runs, tmp_path):
         (str(tmp_path / "absent.npz"), "absent.npz: there is no such file"),
         (str(runs / "picture.npz"), "is not what it was trained with: classes"),
         (3, "config.json names no data"),
-        (str(secret), "SECRET"),
+        (str(secret), "there are 2 samples; expected 5 or more"),
     ):
         config["options"]["data"] = name
         (tmp_path / "run/config.json").write_text(json.dumps(config))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from train import Refused, results
-from train.loop import Epoch, Run
+from train.state import Epoch, Run
 from train.task import Task
 
 pytestmark = pytest.mark.slow_on("mxnet")
@@ -114,7 +114,7 @@ import json, os, shutil, signal, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 from train import results
-from train.loop import Epoch
+from train.state import Epoch
 
 out, slow = Path(sys.argv[1]), 0.0
 

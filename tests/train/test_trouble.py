@@ -9,7 +9,7 @@ import pytest
 from layers.engine import gluon, nd
 from train import Diverged, callbacks, fit
 from train.__main__ import main
-from train.checkpoint import checkpoints
+from train.saved import checkpoints
 from train.trouble import updated
 
 Y = np.arange(64) % 3

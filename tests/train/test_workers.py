@@ -217,7 +217,7 @@ def test_a_killed_process_ends_the_others(long_run, tmp_path):
 
 def check_resumed(folder):
     """All checkpoints are whole, and what goes on from the last is as one process has it."""
-    from train.checkpoint import checkpoints, position, read
+    from train.saved import checkpoints, position, read
 
     found = checkpoints(folder / "run" / "checkpoints")
     assert all(read(path) for path in found)

@@ -1,6 +1,6 @@
 """The data: its files, the samples that are held out, its scaling, and batches of it."""
 
-from .feed import ArrayBatches, Batches, Stream, batches, batches_of, steps
+from .feed import ArrayBatches, Batches, Stream, batches, batches_of, numbers_of, steps
 from .prepare import Data, load
 from .samples import Reading, describe_not_finite, rows_not_finite, shown
 from .sources import describe_sources, read
@@ -16,6 +16,7 @@ __all__ = [
     "describe_not_finite",
     "describe_sources",
     "load",
+    "numbers_of",
     "read",
     "rows_not_finite",
     "shown",

@@ -53,6 +53,11 @@ class ArrayBatches:
             )
         return f"{self.samples} samples ({found.hexdigest()[:12]}) in {many(self.steps)}"
 
+    def bad_targets(self) -> str:
+        """Return a note on targets that are not finite, the likely cause of such a loss, or ""."""
+        wrong = rows_not_finite(self.y)
+        return f"; y[{wrong[0]}] {describe_not_finite(self.y, wrong)}" if wrong.size else ""
+
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
         return batches(*self.parts[:2], self.size, rng, *self.parts[2:])
 

@@ -1,4 +1,4 @@
-"""Learning with Gluon: forward, backward, step."""
+"""A net and how it learns: forward, backward, step."""
 
 from __future__ import annotations
 
@@ -12,54 +12,43 @@ import numpy as np
 import layers
 from layers import SoftmaxLoss, engine
 from layers.engine import autograd, gluon, mx, nd
+from layers.saving import (
+    NamedArrays,
+    below,
+    number_attributes,
+    optimizer_state,
+    restore_numbers,
+    restore_optimizer_state,
+)
 
 from . import Refused
 from .averaging import Average, fill
 from .config import HYBRIDIZE, MIXES, Config
 from .data import Data
-from .loop import Meter
-from .metrics import WithMetric, cross_entropy, ignored_label
+from .description import add_notes, notes_of
+from .metrics import ScaledSquare, WithMetric, cross_entropy, ignored_label, named
 from .nets import initialize, net_of, try_out
-from .notes import add_notes, notes_of
-from .optimizers import check_parameters, settings_of
-from .precision import (
-    Cast,
-    check_precision,
-    in_float32,
-    is_rounded,
-    loss_scaler,
-    without_rounding,
-)
+from .optimizers import settings_of
+from .precision import Cast, check_precision, in_float32, is_rounded, loss_scaler, without_rounding
 from .scaling import with_scaling
-from .state import (
-    NamedArrays,
-    below,
-    check_shapes,
-    number_attributes,
-    optimizer_state,
-    restore_numbers,
-    restore_optimizer,
-)
+from .state import Meter
 from .summary import table
 from .task import Task
-from .tensors import tensors_as_bytes
-from .workers import Workers
+from .tensors import check_shapes, tensors_as_bytes
+from .workers import Workers, refused
 
-__all__ = [
-    "Learner",
-    "ScaledSquare",
-    "check_learner",
-    "trainer_of",
-]
+__all__ = ["Learner", "check_learner", "learner_of", "loss_of", "trainer_of"]
 
 
 class Learner:
-    """A net, its loss and its trainer.
+    """A net, its loss and its trainer: what the loop calls for each batch.
+
+    A subclass has its own step: `losses` returns the losses of samples, `learn` is all of a step.
 
     Parameters
     ----------
-    net : HybridBlock
-        (n, features) to (n, outputs), initialized on the contexts `ctx`.
+    net : Block
+        (n, ...) to outputs, initialized on the contexts `ctx`.
     loss : Block
         (outputs, labels) to (n, 2), the loss of each sample and its metric; to (n, 3), with how
         many labels the metric is of; or to (n,), its loss.
@@ -81,7 +70,14 @@ class Learner:
     workers : Workers
         The processes that train it together.
     forward : HybridBlock, optional
-        What the loss is computed of, where that is not the net's output.
+        The block whose outputs the loss takes, where that is not the net.
+    answers : HybridBlock, optional
+        The block that makes of the net's outputs what metrics take and `save` exports.
+
+    Raises
+    ------
+    Refused
+        A compiled step has no place for the `losses` of a subclass.
     """
 
     files: tuple[str, ...] = (
@@ -109,7 +105,13 @@ class Learner:
         casts: bool = False,
         workers: Workers | None = None,
         forward=None,
+        answers=None,
     ):
+        if mode == "step" and type(self).losses is not Learner.losses:
+            raise Refused(
+                f"learner: {type(self).__name__} has losses of its own, which hybridize='step' "
+                "does not call; expected another hybridize, such as 'compiled'"
+            )
         self.workers = workers or Workers()
         self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
         self.features, self.clip, self.accumulate = features, clip, accumulate
@@ -117,7 +119,7 @@ class Learner:
         self.takes_shares = entropy is not None and not entropy._sparse_label  # of the classes
         self.average: Average | None = None
         self.lines: list[str] = []
-        self.forward = forward or net
+        self.forward, self.answers = forward or net, answers
         self.precision, self.scaler, self.casts = precision, loss_scaler(precision), casts
         self.learned = [p for p in net.collect_params().values() if p.grad_req != "null"]
         self.multi_precision = trainer.optimizer.multi_precision
@@ -133,47 +135,6 @@ class Learner:
             self.loss.hybridize(**flags)
         self.step = layers.compiled_step(self.forward, loss, trainer) if mode == "step" else None
 
-    @classmethod
-    def of(cls, data: Data, ctx: list, options: Config, workers: Workers) -> Learner:
-        """The learner for these options."""
-        with workers.agreeing():
-            check_learner(options.hybridize, ctx, options.precision)
-            net = with_scaling(net_of(options, data), data)
-            initialize(net, ctx)
-            summary = try_out(net, options, data, ctx[0])
-        trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
-        loss, forward = cls.loss_with_metric(data.task), None
-        if data.task.classes and {*MIXES} & {*options.augment}:
-            loss = WithMetric(SoftmaxLoss(sparse_label=False), "accuracy")
-        if options.head == "fused":
-            from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
-
-            head: Any = head_of(net)  # which a net for a fused head has
-            loss, forward = FusedLossAndAccuracy(head), Features(net, head)
-        learner = cls(
-            net,
-            loss,
-            trainer,
-            ctx,
-            options.hybridize,
-            data.features,
-            clip=options.clip,
-            accumulate=options.accumulate,
-            precision=options.precision,
-            casts=True,
-            workers=workers,
-            forward=forward,
-        )
-        learner.lines = [table(summary), ""]
-        return learner
-
-    @staticmethod
-    def loss_with_metric(task: Task) -> gluon.HybridBlock:
-        """The loss of a task, and beside it its metric."""
-        if task.classes:
-            return WithMetric(SoftmaxLoss(), "accuracy")
-        return WithMetric(ScaledSquare(task.std), "mae")
-
     @property
     def parameters(self) -> int:
         return sum(math.prod(p.shape) for p in self.learned)
@@ -182,9 +143,29 @@ class Learner:
     def optimizer_name(self) -> str:
         return type(self.trainer.optimizer).__name__
 
-    def summary(self) -> list[str]:
-        """Lines that say what the net is made of."""
-        return self.lines
+    def losses(self, x: nd.NDArray, y: nd.NDArray) -> nd.NDArray:
+        """Return the losses of samples on one context, as `loss` gives them, to learn from."""
+        return self.measure(self.forward(x), y)
+
+    def measure(self, outputs: Any, y: nd.NDArray) -> nd.NDArray:
+        """Return the losses of samples, with their metric beside, of the net's outputs for them.
+
+        Raises
+        ------
+        Refused
+            The loss cannot be computed, or is not a number for each sample.
+        """
+        try:
+            found = self.loss(outputs, y)
+        except Exception as error:
+            shapes = f"outputs {getattr(outputs, 'shape', type(outputs).__name__)}, y {y.shape}"
+            raise refused(f"loss: {named(self.loss)} of {shapes}", error) from error
+        if found.shape[:1] != y.shape[:1]:
+            raise Refused(
+                f"loss: of {len(y)} samples {named(self.loss)} gives {found.shape}; "
+                "expected a number for each sample, such as the mean over its other axes"
+            )
+        return found
 
     def learn(
         self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
@@ -243,8 +224,7 @@ class Learner:
         """The losses of samples, by context, and the gradients of their sum."""
         xs, ys = self.split_inputs(x), self.split(y)  # a part for each context
         with autograd.record():
-            losses = [self.loss(self.forward(part), labels) for part, labels in zip(xs, ys)]
-            losses = self.weighted(losses, weights)
+            losses = self.weighted([self.losses(*part) for part in zip(xs, ys)], weights)
             scaled = [loss * self.scale for loss in losses] if self.scaler else losses
         if scaled:
             autograd.backward(scaled)
@@ -283,11 +263,11 @@ class Learner:
         """Measure loss and metric on samples, without learning from them."""
         self.use_average(True)
         ys, outputs = self.split(y), [self.forward(part) for part in self.split_inputs(x)]
-        losses = [self.loss(part, labels) for part, labels in zip(outputs, ys)]
+        losses = [self.measure(*part) for part in zip(outputs, ys)]
         meter.add(self.weighted(losses, weights))
         if meter.outputs is not None:
             labels = [y.argmax(axis=-1) for y in ys] if self.takes_shares else ys
-            meter.outputs += zip(labels, map(self.answers, outputs))
+            meter.outputs += zip(labels, map(self.answer, outputs))
 
     def weighted(self, losses: list, weights: np.ndarray | None) -> list:
         """Losses, by context, times the weights of their samples; the metric beside has none.
@@ -298,9 +278,9 @@ class Learner:
             return losses
         return [times(loss, w) for loss, w in zip(losses, self.split(weights))]
 
-    def answers(self, outputs: Any) -> Any:
-        """What the metrics are given of the net's outputs."""
-        return outputs
+    def answer(self, outputs: Any) -> Any:
+        """Return the outputs in the form that the metrics take."""
+        return self.answers(*outputs) if self.answers else outputs
 
     def split(self, array: np.ndarray) -> list:
         """Of this process's part a part for each context, or for as many as there are samples."""
@@ -365,7 +345,7 @@ class Learner:
             arrays |= {f"last/{i}": p.list_data()[0].asnumpy() for i, p in enumerate(self.learned)}
         if self.scaler:
             arrays |= number_attributes(self.scaler, "scaler")
-        return arrays | optimizer_state(self.trainer.optimizer, self.trainer._updaters)
+        return arrays | optimizer_state(self.trainer)
 
     def restore(self, state: NamedArrays) -> None:
         """Take over what `state` gave, after `set_weights`.
@@ -379,12 +359,9 @@ class Learner:
         if len(saved) != len({i for i, *_ in self.own()}):
             before, now = 1 + len(saved), len(self.ctx)
             raise ValueError(f"the number of its contexts is {before}, that of this training {now}")
-        if not self.trainer._kv_initialized:
-            self.trainer._init_kvstore()  # which makes an updater for each context
-        if self.trainer._params_to_init:
-            self.trainer._init_params()  # which copies the first context's to the others
         own = {f"{i}/{name}": p.shape for i, _, name, p in self.own()}
         check_shapes(below(state, "context"), own)
+        restore_optimizer_state(self.trainer, state)
         for i, ctx, name, p in self.own():
             p.data(ctx)[:] = nd.array(state[f"context/{i}/{name}"], ctx=ctx)
         if "last/0" in state:
@@ -393,8 +370,6 @@ class Learner:
             fill(self.learned, [nd.array(state[f"last/{i}"]) for i in range(len(self.learned))])
         if self.scaler:
             restore_numbers(self.scaler, "scaler", state)
-        weights = {i: p.list_data()[0] for i, p in enumerate(self.trainer._params)}
-        restore_optimizer(self.trainer.optimizer, self.trainer._updaters, state, weights)
 
     def own(self) -> Iterator:
         """What the contexts but the first have each for itself: running means, for example."""
@@ -410,7 +385,7 @@ class Learner:
         with in_float32(self.net, self.precision):
             self.net.save_parameters(str(folder / "model.params"))
             (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights(), notes))
-            net = self.exported()
+            net = Answering(self.net, self.answers) if self.answers else self.net
             net.hybridize()  # there may be no graph: a training that is resumed may have no step
             net(nd.zeros((1, self.features), ctx=self.ctx[0]))
             net.export(str(folder / "model"))
@@ -418,9 +393,56 @@ class Learner:
         add_notes(graph, notes)
         graph.save(str(folder / "model-symbol.json"))
 
-    def exported(self) -> gluon.HybridBlock:
-        """What is exported: the net, or one that goes on where it ends."""
-        return self.net
+
+class Answering(gluon.HybridBlock):
+    """A net, and a block that goes on where it ends."""
+
+    def __init__(self, net: gluon.HybridBlock, answers: gluon.HybridBlock, **kwargs):
+        super().__init__(**kwargs)
+        self.net, self.answers = net, answers
+
+    def hybrid_forward(self, F, x):
+        return self.answers(*self.net(x))
+
+
+def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **options: Any) -> Learner:
+    """Return the learner that a configuration asks for; `options` are further ones of it.
+
+    Raises
+    ------
+    Refused
+        The engine, the data or the net do not go with the configuration.
+    """
+    with workers.agreeing():
+        check_learner(config.hybridize, ctx, config.precision)
+        net = with_scaling(net_of(config, data), data)
+        initialize(net, ctx)
+        summary = try_out(net, config, data, ctx[0])
+    trainer = trainer_of(net, config.optimizer, settings_of(config), workers.kvstore)
+    loss = loss_of(data.task, shares={*MIXES} & {*config.augment})
+    if config.head == "fused":
+        from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
+
+        head: Any = head_of(net)  # which a net for a fused head has
+        loss, options["forward"] = FusedLossAndAccuracy(head), Features(net, head)
+    learner = Learner(
+        net, loss, trainer, ctx, config.hybridize, data.features, clip=config.clip,
+        accumulate=config.accumulate, precision=config.precision, casts=True, workers=workers,
+        **options,
+    )  # fmt: skip
+    learner.lines = [table(summary), ""]
+    return learner
+
+
+def loss_of(task: Task, shares: Any = False) -> gluon.HybridBlock:
+    """Return the loss of a task with its metric beside it; labels may be `shares` of classes."""
+    if task.name == "detection":
+        from .detecting import MultiBoxLoss
+
+        return MultiBoxLoss()
+    if task.classes:
+        return WithMetric(SoftmaxLoss(sparse_label=not shares), "accuracy")
+    return WithMetric(ScaledSquare(task.std), "mae")
 
 
 def times(losses: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
@@ -438,22 +460,17 @@ def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> g
     Raises
     ------
     Refused
-        All parameters are frozen, or the optimizer cannot update one.
+        All parameters are frozen.
     """
     # In the order of the net: by name, states of dense9_ and dense10_ would not be those of
     # dense1_ and dense2_ in a net that resumes.
     parameters = list(net.collect_params().values())
-    trainer = gluon.Trainer(
-        parameters, optimizer, settings, kvstore=kvstore, update_on_kvstore=False
-    )
-    learned = [p for p in parameters if p.grad_req != "null"]
-    if not learned:
+    if not any(p.grad_req != "null" for p in parameters):
         raise Refused(
             f"net: nothing is learned: all of its {len(parameters)} parameters are frozen, with "
             "the grad_req 'null'; expected some with 'write'"
         )
-    check_parameters(trainer.optimizer, {p.name: p.list_data()[0] for p in learned})
-    return trainer
+    return gluon.Trainer(parameters, optimizer, settings, kvstore=kvstore, update_on_kvstore=False)
 
 
 def check_learner(mode: str, ctx: list, precision: str) -> None:
@@ -471,14 +488,3 @@ def check_learner(mode: str, ctx: list, precision: str) -> None:
     if mode == "step" and len(ctx) > 1:
         raise Refused(f"hybridize step: compiles for one context; ctx has {len(ctx)}")
     check_precision(precision, ctx)
-
-
-class ScaledSquare(gluon.HybridBlock):
-    """The loss ((y - target) / std)² of each sample; y : (n, 1) or (n,), target : (n,)."""
-
-    def __init__(self, std: float, **kwargs):
-        super().__init__(**kwargs)
-        self.std = std
-
-    def hybrid_forward(self, F, values, target):
-        return F.square((F.reshape(values, shape=(-1,)) - target) / self.std)

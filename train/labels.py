@@ -40,7 +40,7 @@ def check_labels(loss: gluon.Block, metric: str, outputs: Any, name: str, batche
         taker = type(loss).__name__
     else:
         taker = "accuracy" if metric == "accuracy" else ""
-    if not taker or not isinstance(outputs, nd.NDArray):
+    if batches is None or not taker or not isinstance(outputs, nd.NDArray):
         return
     axis = axis_of_classes(loss) % outputs.ndim
     check = partial(expect_labels, name, taker, outputs.shape, axis, ignored_label(loss))

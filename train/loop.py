@@ -158,10 +158,8 @@ def fit(
             if seed is not None:
                 mx.random.seed(seed)
             outputs = first_call(net, loss, batches, contexts, precision)
-            labels = partial(check_labels, loss, measure.metric, outputs)
-            labels("data", batches)
-            if held_out:
-                labels("validation", held_out)
+            for name, part in (("data", batches), ("validation", held_out)):
+                check_labels(loss, measure.metric, outputs, name, part)
         trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
         loss = WithMetric(loss, measure.metric) if is_computed(measure) else loss
         learns = learner(net, loss, trainer, contexts, hybridize, **how, workers=workers)

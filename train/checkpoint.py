@@ -18,7 +18,6 @@ from layers._errors import printable
 from layers.saving import below
 
 from . import Refused
-from .messages import one_line
 from .saved import (
     FILES,
     NAME,
@@ -33,6 +32,7 @@ from .saved import (
     remove,
     write,
 )
+from .screen import one_line
 from .settings import expect, whole
 from .state import Callback, Epoch, Meter, Run
 from .workers import Workers

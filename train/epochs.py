@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .metrics import is_loss
-from .plots import quiet_matplotlib
+from .screen import quiet_matplotlib
 from .state import Epoch, Run
 from .task import Task
 

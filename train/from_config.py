@@ -9,7 +9,7 @@ from layers.engine import mx
 
 from . import Refused
 from .averaging import Average
-from .callbacks import EarlyStopping
+from .callbacks import EarlyStopping, TensorBoard
 from .config import DETECT, MIXES, Config
 from .data import ArrayBatches, Data, Reading, steps
 from .data.augment import Augmented
@@ -19,7 +19,6 @@ from .schedules import Schedule, check
 from .scores import ROWS
 from .screen import say
 from .state import Callback, Measure
-from .tensorboard import TensorBoard
 from .workers import Workers
 
 __all__ = ["batches_for", "check_batches", "contexts", "learning", "measure_of", "reading"]

@@ -19,8 +19,7 @@ from layers.surgery import replace
 from . import Refused
 from .config import Config
 from .gluoncv_package import gluoncv, quiet
-from .messages import one_line
-from .screen import say
+from .screen import one_line, say
 from .tensors import read_tensors
 
 __all__ = ["Features", "FusedLossAndAccuracy", "Head", "head_of", "made_by_gluoncv", "wanted"]

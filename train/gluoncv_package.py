@@ -11,7 +11,7 @@ from types import ModuleType
 from layers import engine
 
 from . import Refused
-from .messages import one_line
+from .screen import one_line
 
 __all__ = ["gluoncv", "quiet"]
 

@@ -15,8 +15,8 @@ from layers import SoftmaxLoss
 from layers.engine import gluon, mx, nd
 
 from . import Refused
-from .messages import one_line
 from .scores import ROWS, Score
+from .screen import one_line
 
 __all__ = [
     "BUILT_IN",

@@ -13,9 +13,9 @@ from . import Refused, scaling
 from .config import NETS, Config
 from .data import Batches, Data
 from .data.images import image_shape
-from .messages import one_line
 from .own_file import described, load_file
 from .precision import without_rounding
+from .screen import one_line
 from .summary import Summary, summarize
 from .workers import refusing
 

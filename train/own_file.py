@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from . import Refused
-from .messages import one_line
+from .screen import one_line
 
 __all__ = ["described", "load_file"]
 

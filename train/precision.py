@@ -12,7 +12,7 @@ import numpy as np
 from layers.engine import gluon, mx, nd
 
 from . import Refused
-from .messages import one_line
+from .screen import one_line
 
 __all__ = ["Cast", "check_precision", "in_float32", "is_rounded", "loss_scaler", "without_rounding"]
 

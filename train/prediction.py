@@ -31,7 +31,7 @@ from .data.samples import Samples
 from .data.shift import Shift
 from .data.tables import is_table, read_table
 from .description import DATA
-from .messages import one_line
+from .screen import one_line
 from .symbolic import UNKNOWN, register_names_of_before
 
 __all__ = ["SURE", "Predictions", "edges_of", "predictions", "write_csv", "write_json"]

@@ -16,9 +16,8 @@ from layers._programs import command
 
 from . import Diverged, Interrupted, Lost, Refused
 from .command_line import Parser, check_utf8
-from .messages import one_line
 from .own_file import load_file
-from .screen import open_closed_streams, say
+from .screen import one_line, open_closed_streams, say
 from .settings import path
 
 __all__ = ["ExitStatus", "Program", "add_engine", "start_engine", "write_whole"]

@@ -19,9 +19,8 @@ from .config import Config
 from .data import Batches, load
 from .from_config import batches_for, check_batches, contexts, reading
 from .learner import Learner, learner_of
-from .plots import quiet_matplotlib
 from .results import holds
-from .screen import say
+from .screen import quiet_matplotlib, say
 from .state import Meter
 from .workers import Workers
 

@@ -8,7 +8,6 @@ a killed one has left: the folder's name says what is still to do.
 
 from __future__ import annotations
 
-import csv
 import errno
 import json
 import os
@@ -26,14 +25,13 @@ if sys.platform != "win32":
 from layers._atomic import remove_unfinished, replacing
 
 from . import Refused, saved
-from .epochs import columns, curves, results_of, write_history
+from .epochs import curves, write_history
 from .saved import checkpoints
-from .state import Callback, Epoch, Run
+from .state import Run
 from .task import Task
 
 __all__ = [
     "CHECKPOINTS",
-    "History",
     "files",
     "opened",
     "remove_results",
@@ -152,40 +150,6 @@ def write_config(path: Path, config: dict[str, Any], names: tuple[str, ...]) -> 
     content = json.dumps(config | {"files": names}, indent=2) + "\n"
     with replacing(path) as new:
         new.write_bytes(content.encode())
-
-
-class History(Callback):
-    """Write the results of each epoch into a csv file, after it.
-
-    Parameters
-    ----------
-    path : str or Path
-        Its folder is made if it is missing.
-    """
-
-    first_only = True
-
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-
-    def begin(self, run: Run) -> None:
-        """Write the epochs that are done already; raises Refused where it cannot be written."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(self.path) as new:
-                write_history(run, new)
-        except OSError as error:
-            raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
-
-    def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        """Write its results; raises Refused where they cannot be written."""
-        try:
-            with self.path.open("a", newline="") as file:
-                names = columns(run)
-                writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-                writer.writerow(results_of(epoch, run))
-        except OSError as error:
-            raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
 
 def write_results(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -> None:

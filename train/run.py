@@ -14,22 +14,19 @@ import numpy as np
 from layers.engine import mx, nd
 
 from . import Diverged, Interrupted, Refused, from_config, results
+from .callbacks import History, Logging, Stop
 from .checkpoint import Checkpoint, expect_same_last, resume
 from .config import Config
 from .data import Data, load, shown
 from .description import describe, headline
 from .epochs import results_of, table
 from .loop import train
-from .messages import one_line
 from .metrics import joined, probabilities
 from .optimizers import settings_of
-from .progress import Logging
-from .results import History
 from .saved import checkpoints
 from .scores import GUESSES, compared, lines_of
-from .screen import say
+from .screen import one_line, say
 from .state import Epoch, Measure, Meter, Run
-from .stop import Stop
 from .trouble import Guard
 from .workers import Workers, lost
 

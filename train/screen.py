@@ -1,14 +1,18 @@
-"""Printing, whose failure must not end a training."""
+"""What is shown: lines, whose failure must not end a training, errors in a line, and plots."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from layers._errors import printable
 
-__all__ = ["open_closed_streams", "say"]
+__all__ = ["one_line", "open_closed_streams", "quiet_matplotlib", "say"]
 
 
 def open_closed_streams() -> None:
@@ -36,3 +40,27 @@ def say(text: str, stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def one_line(error: Exception, most: int | None = 300) -> str:
+    """The lines of what an error says, behind one another; at most this many characters."""
+    lines = (" ".join(line.split()) for line in str(error).splitlines())
+    return printable("; ".join(filter(None, lines)))[:most]
+
+
+@contextmanager
+def quiet_matplotlib() -> Iterator[None]:
+    """Keep Matplotlib, which may be imported inside, from two messages.
+
+    Without a HOME it logs that it has no folder to cache fonts in. Of a character that its font
+    does not have, such as one of a class's name, it warns, and draws a box.
+    """
+    log = logging.getLogger("matplotlib")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from")
+            yield
+    finally:
+        log.setLevel(level)

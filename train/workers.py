@@ -14,7 +14,7 @@ from layers import engine
 from layers.engine import mx, nd
 
 from . import Lost, Refused
-from .messages import one_line
+from .screen import one_line
 
 __all__ = ["TOGETHER", "Workers", "lost", "refused", "refusing"]
 

@@ -109,7 +109,7 @@ def test_characters_that_the_font_does_not_have(tmp_path):
 
 
 def test_without_a_home_matplotlib_says_nothing():
-    code = "import train.plots\nwith train.plots.quiet_matplotlib():\n    import matplotlib"
+    code = "import train.screen\nwith train.screen.quiet_matplotlib():\n    import matplotlib"
     env = {"PATH": "", "PYTHONPATH": str(ROOT), "HOME": "/proc/none"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -28,9 +28,9 @@ from layers import nets
 from layers.engine import gluon, mx, nd
 from train import module, results
 from train.__main__ import main
+from train.callbacks import Logging
 from train.data import ArrayBatches, load
 from train.learner import Learner
-from train.progress import Logging
 from train.scaling import with_scaling
 from train.state import Meter, Run
 from train.task import Task
@@ -395,7 +395,7 @@ def test_a_short_training_that_begins_far_above_guessing(run, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, number):
     step, steps = Logging.after_step, []
-    monkeypatch.setattr("train.stop.SIGNALS", [number])  # it may be ignored where the tests run
+    monkeypatch.setattr("train.callbacks.SIGNALS", [number])  # it may be ignored where the tests run
     before = signal.signal(number, signal.SIG_DFL)
 
     def interrupted(self, run):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from train import Refused, results
+from train import Refused, callbacks, results
 from train.state import Epoch, Run
 from train.task import Task
 
@@ -298,7 +298,7 @@ def test_files_of_nobodys_run_are_not_replaced(tmp_path, name, text, resume):
 def test_history_is_written_after_every_epoch(tmp_path):
     path = tmp_path / "history.csv"
     run = Run(None, None, None, 3, TASK, history=epochs(1))
-    history = results.History(path)
+    history = callbacks.History(path)
     history.begin(run)
     for done in epochs(3)[1:]:
         history.after_epoch(run, done)
@@ -313,7 +313,7 @@ def test_a_history_that_cannot_be_written_is_told(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     run = Run(None, None, None, 3, TASK, history=epochs(1))
-    history = results.History(tmp_path / "history.csv")
+    history = callbacks.History(tmp_path / "history.csv")
     history.begin(run)
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(Refused, match="history.csv cannot be written: No space left on device"):

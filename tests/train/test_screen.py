@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from train import Diverged, Interrupted, NotFound, Refused
-from train.messages import one_line
 from train.predict import show
-from train.screen import open_closed_streams, say
+from train.screen import one_line, open_closed_streams, say
 
 BAD = "\x1b[2J\x9b2J\u202e\u2028\r\nLINE"  # a name in a file, which a terminal would obey
 HARMLESS = r"\x1b[2J\x9b2J\u202e\u2028\r\nLINE"
@@ -64,3 +63,15 @@ def test_streams_that_are_closed(monkeypatch):
     for stream in (sys.stdout, sys.stderr):
         with stream:
             say("into nothing", stream)
+
+
+def test_the_lines_of_an_error_are_told_apart():
+    error = ValueError("x is 3\n  expected\t 4\n\n  in  Dense\n")
+    assert one_line(error) == "x is 3; expected 4; in Dense"
+    assert one_line(error, 6) == "x is 3"
+    assert one_line(ValueError()) == ""
+
+
+def test_the_beginning_of_an_error_is_told():
+    error = ValueError("x" * 999)
+    assert (len(one_line(error)), len(one_line(error, None))) == (300, 999)

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from train.stop import SIGNALS, Stop
+from train.callbacks import SIGNALS, Stop
 
 
 @pytest.fixture(autouse=True)

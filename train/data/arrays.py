@@ -23,7 +23,7 @@ import numpy as np
 from layers._arrays import ArraysError, room_of, validate
 
 from .. import Refused
-from ..messages import one_line
+from ..screen import one_line
 
 __all__ = ["read_idx", "read_npy", "read_npz", "refusing_damage"]
 

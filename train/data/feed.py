@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import Refused
-from ..messages import one_line
+from ..screen import one_line
 from .samples import describe_not_finite, rows_not_finite
 
 __all__ = ["ArrayBatches", "Batches", "Stream", "batches", "batches_of", "steps"]

@@ -14,7 +14,7 @@ import numpy as np
 from layers.engine import gluon, mx
 
 from .. import Refused
-from ..messages import one_line
+from ..screen import one_line
 from .arrays import refusing_damage
 from .images import DEEP, image_shape, pillow
 from .samples import Reading, Samples, listed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ..plots import quiet_matplotlib
+from ..screen import quiet_matplotlib
 from .measured import Measured
 from .read import RunReport
 

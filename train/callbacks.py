@@ -22,7 +22,7 @@ from .checkpoint import Checkpoint
 from .epochs import columns, left_out, results_of, write_history
 from .schedules import Schedule
 from .screen import say
-from .settings import expect, whole
+from .settings import expect, positive, whole
 from .state import Callback, Epoch, Run
 from .trouble import Guard
 
@@ -33,6 +33,7 @@ __all__ = [
     "EarlyStopping",
     "Guard",
     "History",
+    "Limit",
     "Logging",
     "Schedule",
     "TensorBoard",
@@ -86,6 +87,51 @@ class EarlyStopping(Callback):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.start = int(state.get("start", 0))
+
+
+class Limit(Callback):
+    """End the training after a number of steps, or a time; it can be resumed with a greater one.
+
+    Parameters
+    ----------
+    steps : int, optional
+        Steps in all epochs together.
+    seconds : float, optional
+        Since the training began in this process. It ends after the step in which they are over.
+
+    Raises
+    ------
+    Refused
+        `steps` is no whole number from 1, or `seconds` no number above 0.
+    """
+
+    def __init__(self, steps: int | None = None, seconds: float | None = None):
+        self.steps = expect(whole(1), "steps", steps)
+        self.seconds = expect(positive, "seconds", seconds)
+        self.done, self.start = 0, 0.0
+
+    def begin(self, run: Run) -> None:
+        if not run.resumed:
+            self.done = 0
+        self.start = time.monotonic()
+        self.check(run)
+
+    def after_step(self, run: Run) -> None:
+        self.done += 1
+        self.check(run)
+
+    def check(self, run: Run) -> None:
+        if self.steps is not None and self.done >= self.steps:
+            run.stop = run.stop or f"{self.steps} steps are done"
+        elif self.seconds is not None and time.monotonic() - self.start >= self.seconds:
+            run.stop = run.stop or f"{self.seconds:g} seconds are over"
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The number of steps that are done."""
+        return {"done": np.array(self.done)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self.done = int(state["done"])
 
 
 class Logging(Callback):

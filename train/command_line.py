@@ -29,7 +29,10 @@ from .settings import Type
 
 __all__ = ["Parser", "check_utf8", "new_folder", "parse"]
 
-MAY_CHANGE = ("epochs", "patience", "out", "checkpoint_steps", "tensorboard")  # in a resumed run
+MAY_CHANGE = (  # in a resumed run
+    *("epochs", "max_steps", "max_time", "profile", "patience", "out", "checkpoint_steps"),
+    "tensorboard",
+)
 EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 LONGEST_YAML = 1 << 16
 

@@ -79,13 +79,14 @@ GROUPS = {"data": "what to learn", "lowest": "how", "ctx": "where"}  # from this
 # The settings that a program does not have.
 WITHOUT = {
     "train": "lowest highest steps",
-    MODULE: "lowest highest steps net activation norm dropout residual patch units depth heads "
-    "pretrained head schedule schedule_option warmup clip accumulate precision hybridize average "
-    "kvstore",
+    MODULE: "lowest highest steps profile net activation norm dropout residual patch units depth "
+    "heads pretrained head schedule schedule_option warmup clip accumulate precision hybridize "
+    "average kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
     "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
     "pretrained head kvstore",
-    FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
+    FIND_LR: "epochs steps_per_epoch max_steps max_time limit_batches overfit_batches fast_dev_run "
+    "profile patience metric lr schedule schedule_option warmup average "
     "kvstore config resume checkpoint_steps tensorboard",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
@@ -167,6 +168,16 @@ class Config:
     steps_per_epoch: int | None = setting(
         None, of.whole(1), "steps after which an epoch ends (all of the data)"
     )
+    max_steps: int | None = setting(None, of.whole(1), "end after so many steps in all (never)")
+    max_time: float | None = setting(None, of.duration, "end after 90s, 15m, 2h, ... (never)")
+    limit_batches: int | None = setting(
+        None, of.whole(1), "use the first N batches only, to learn from and held out (all)"
+    )
+    overfit_batches: int | None = setting(
+        None, of.whole(1), "learn from N batches, and measure on the same: can the net learn?"
+    )
+    fast_dev_run: bool = setting(False, of.flag, "one batch, one epoch, and no file is kept")
+    profile: bool = setting(False, of.flag, "show where the time of the steps goes")
     patience: int | None = setting(
         None, of.whole(1), "end when so many epochs were not better than the best (never)"
     )
@@ -231,6 +242,10 @@ class Config:
         config = cls(program=program, **(DEFAULTS.get(program, {}) | dict(values)))
         check_net(config)
         check_step(config.hybridize, config.clip, config.accumulate, config.precision)
+        if config.profile and config.hybridize == "step":
+            raise Refused("--profile: a compiled step has no parts; expected another --hybridize")
+        if config.overfit_batches and config.limit_batches:
+            raise Refused("--overfit-batches: expected no --limit-batches beside it")
         if config.program == FIND_LR and not config.lowest < config.highest:
             raise Refused(f"--from {config.lowest:g}: expected less than --to {config.highest:g}")
         return config

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from layers import engine
 from layers.engine import mx
 
 from . import Refused
 from .averaging import Average
-from .callbacks import EarlyStopping, TensorBoard
+from .callbacks import EarlyStopping, Limit, TensorBoard
 from .config import DETECT, MIXES, Config
 from .data import ArrayBatches, Data, Reading, steps
 from .data.augment import Augmented
 from .data.images import image_shape
 from .metrics import chosen
+from .profile import Profile
 from .schedules import Schedule, check
 from .scores import ROWS
 from .screen import say
 from .state import Callback, Measure
 from .workers import Workers
 
-__all__ = ["batches_for", "check_batches", "contexts", "learning", "measure_of", "reading"]
+__all__ = [
+    "batches_for",
+    "check_batches",
+    "contexts",
+    "learning",
+    "limited",
+    "measure_of",
+    "reading",
+]
 
 
 def check_batches(samples: int, batch_size: int, parts: int) -> None:
@@ -55,6 +65,19 @@ def batches_for(data: Data, options: Config) -> tuple[ArrayBatches, ArrayBatches
     classes = len(data.task.classes) if {*MIXES} & {*how} else 0
     first, second = (Augmented(p, data.shape, how, values, classes) for p in (learned, held_out))
     return first, second
+
+
+def limited(data: Data, options: Config) -> Data:
+    """Return the first samples of data, where --limit-batches or --overfit-batches ask for them."""
+    if options.overfit_batches:
+        rows = options.overfit_batches * options.batch_size
+        x, y = data.x[:rows], data.y[:rows]
+        return replace(data, x=x, y=y, held_out_x=x, held_out_y=y)
+    if options.limit_batches:
+        rows = options.limit_batches * options.batch_size
+        held_out = {"held_out_x": data.held_out_x[:rows], "held_out_y": data.held_out_y[:rows]}
+        return replace(data, x=data.x[:rows], y=data.y[:rows], **held_out)
+    return data
 
 
 def reading(options: Config) -> Reading:
@@ -107,6 +130,10 @@ def learning(options: Config) -> list[Callback]:
         if not options.resume and any(options.tensorboard.glob("events.out.tfevents.*")):
             say(f"--tensorboard {options.tensorboard}: other curves are there already", sys.stderr)
         found.append(TensorBoard(options.tensorboard))
+    if options.max_steps or options.max_time:
+        found.append(Limit(options.max_steps, options.max_time))
+    if options.profile:
+        found.append(Profile())
     if options.patience is not None:
         found.append(EarlyStopping(options.patience))
     if options.average is not None:

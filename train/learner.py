@@ -425,7 +425,12 @@ def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **option
 
         head: Any = head_of(net)  # which a net for a fused head has
         loss, options["forward"] = FusedLossAndAccuracy(head), Features(net, head)
-    learner = Learner(
+    kind: type[Learner] = Learner
+    if config.profile:
+        from .profile import Profiled  # a subclass of this class
+
+        kind = Profiled
+    learner = kind(
         net, loss, trainer, ctx, config.hybridize, data.features, clip=config.clip,
         accumulate=config.accumulate, precision=config.precision, casts=True, workers=workers,
         **options,

@@ -229,7 +229,7 @@ def one_epoch(run: Run) -> Epoch:
         run.learner.learn(x, y, run.meter, *weights)
         run.step += 1
         run.tell("after_step")
-        if run.stop:
+        if run.stop and run.step != run.steps:
             run.tell("interrupted")
             run.partial = True  # not before: the last epoch of the history is still a whole one
         if run.stop or run.meter.bad:

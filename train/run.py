@@ -6,7 +6,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -55,6 +58,10 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
     """
     workers = Workers(options.kvstore)
     with workers.training(), ExitStack() as stack:
+        if options.fast_dev_run:
+            folder = Path(stack.enter_context(TemporaryDirectory())) / "run"
+            kept = {"resume": False, "tensorboard": None}
+            options = replace(options, out=folder, epochs=1, limit_batches=1, **kept)
         with workers.agreeing():  # which has the others wait until the folder is open, too
             settings_of(options)  # which checks them
             if workers.is_first:
@@ -65,6 +72,7 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
             callbacks = from_config.learning(options)
             ctx = from_config.contexts(workers.contexts(options.ctx))
             data = load(options.data, options.validation, from_config.reading(options))
+            data = from_config.limited(data, options)
             from_config.check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
             measure, metrics = from_config.measure_of(options.metric, data, workers)
             batches = from_config.batches_for(data, options)
@@ -151,8 +159,11 @@ def show_and_write(
             f"{rate:,.0f} samples/s in training",
             sys.stdout,
         )
-    if run.stop and not run.partial:
-        say(f"ended after epoch {epochs[-1].epoch}: {run.stop}", sys.stdout)
+    if run.stop:
+        at = "within" if run.partial else "after"
+        say(f"ended {at} epoch {epochs[-1].epoch}: {run.stop}", sys.stdout)
+    if options.fast_dev_run:
+        return say("--fast-dev-run: everything works; no file is kept", sys.stdout)
     names = ", ".join(results.files(run.learner))
     say(f"{options.out}: {names}; the parameters are those of epoch {best.epoch}", sys.stdout)
 

@@ -116,6 +116,17 @@ not_negative = number(lambda value: 0 <= value < math.inf, "a number from 0", "X
 share = number(lambda value: 0 <= value < 1, "a number from 0 to below 1, such as 0.1", "SHARE")
 
 
+def seconds_of(value: Any) -> float | None:
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhd]?)", str(value))
+    seconds = (
+        float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] if found else 0
+    )
+    return seconds or None
+
+
+duration = Type("a time above 0, such as 90s, 15m or 2h", seconds_of, "TIME")
+
+
 def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 

@@ -94,6 +94,12 @@ OPTIONS = {
     "data": "digits",
     "validation": None,
     "steps_per_epoch": None,
+    "max_steps": None,
+    "max_time": None,
+    "limit_batches": None,
+    "overfit_batches": None,
+    "fast_dev_run": False,
+    "profile": False,
     "augment": [],
     "skip_broken": False,
     "task": None,
@@ -395,7 +401,7 @@ def test_a_short_training_that_begins_far_above_guessing(run, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, number):
     step, steps = Logging.after_step, []
-    monkeypatch.setattr("train.callbacks.SIGNALS", [number])  # it may be ignored where the tests run
+    monkeypatch.setattr("train.callbacks.SIGNALS", [number])  # it may be ignored in the tests
     before = signal.signal(number, signal.SIG_DFL)
 
     def interrupted(self, run):

@@ -154,10 +154,10 @@ def fit(
             check_learner(hybridize, contexts, precision)
             settings = check_arguments(optimizer, optimizer_params, learning_rate)
             batches = batches_of(data, batch_size * how["accumulate"], "data", steps_per_epoch)
-            held_out = validation and batches_of(validation, batch_size, "validation")
-            if seed is not None:
-                mx.random.seed(seed)
-            outputs = first_call(net, loss, batches, contexts, precision)
+            held_out = None
+            if validation is not None:
+                held_out = batches_of(validation, batch_size, "validation")
+            outputs = first_call(net, loss, batches, contexts, precision, seed)
             for name, part in (("data", batches), ("validation", held_out)):
                 check_labels(loss, measure.metric, outputs, name, part)
         trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
@@ -276,7 +276,7 @@ def measure_first(run: Run) -> None:
 
 
 def remaining(run: Run) -> Iterator:
-    """The batches of this epoch after those that are learned.
+    """Yield the batches of this epoch that are not learned yet.
 
     Each one is drawn, and then learned from, with generators seeded by epoch and step: the same
     numbers are drawn if those before it are skipped.

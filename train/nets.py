@@ -207,8 +207,8 @@ def initialize(net, ctx: list) -> None:
             parameter.initialize(ctx=ctx)
 
 
-def first_call(net, loss, batches: Batches, ctx: list, precision: str) -> Any:
-    """Initialize net and loss, and return the net's outputs for two samples of the data.
+def first_call(net, loss, batches: Batches, ctx: list, precision: str, seed: int | None) -> Any:
+    """Initialize net and loss from a seed; return the net's outputs for two samples of the data.
 
     Shapes that are not known yet are found out by this call.
 
@@ -217,6 +217,8 @@ def first_call(net, loss, batches: Batches, ctx: list, precision: str) -> Any:
     Refused
         There is no batch, or the net does not take its samples.
     """
+    if seed is not None:
+        mx.random.seed(seed)
     with refusing("net"):
         initialize(net, ctx)
     with refusing("loss"):

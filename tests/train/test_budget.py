@@ -71,7 +71,7 @@ def test_the_first_batches(start, tmp_path):
 def test_batches_to_learn_by_heart(start, tmp_path):
     assert start("--overfit-batches", "2", "--epochs", "40", "--lr", "0.1") == 0
     result = json.loads((tmp_path / "out/config.json").read_text())["result"]
-    assert result["samples"] == 16 and result["held_out_accuracy"] == 1
+    assert result["samples"] == 16 and result["held_out_accuracy"] > 0.9
 
 
 def test_a_run_that_leaves_nothing(start, tmp_path, capsys):

@@ -295,7 +295,7 @@ def samples(network: Network, run: TrainedRun) -> np.ndarray:
 def reload(
     path: Path, form: Format, x: np.ndarray, operators: tuple[Path, ...] = ()
 ) -> dict[str, np.ndarray]:
-    """What a file's loader says of samples.
+    """Return the outputs that a file's loader computes for samples.
 
     Raises
     ------

@@ -122,7 +122,7 @@ class Scores(gluon.HybridBlock):
 
 
 def head_of(net) -> Head | None:
-    """The last layer of a network that was made here."""
+    """Return the last layer of a network that was made here."""
     if isinstance(net, Head):
         return net
     found = (head_of(child) for child in net._children.values())
@@ -139,7 +139,7 @@ def wanted(name: str) -> int:
 
 
 def made_by_gluoncv(options: Config, image: tuple[int, ...] | None, outputs: int):
-    """The net of a name, with as many outputs, and its last layer a `Head`.
+    """Return the net of a name, with this number of outputs and a `Head` as its last layer.
 
     Returns
     -------
@@ -212,14 +212,14 @@ def check_name(option: str, name: str, names: list[str]) -> None:
 
 
 def blocks(net) -> Iterator:
-    """All blocks inside a net."""
+    """Return all blocks inside a net."""
     for child in net._children.values():
         yield child
         yield from blocks(child)
 
 
 def last_layer(net):
-    """The last block inside a net that has parameters of its own."""
+    """Return the last block inside a net that has parameters of its own."""
     return [block for block in blocks(net) if block._reg_params][-1]
 
 
@@ -267,7 +267,7 @@ def load(net, path: Path, options: Config, last) -> None:
 
 
 def of_the_net(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Arrays of a run, by the names of the net in it; those of other files as they are."""
+    """Return the arrays of a run by the names of its net; those of other files as they are."""
     rest = {name: a for name, a in arrays.items() if not re.fullmatch(SCALING, name)}
     if len(rest) == len(arrays):
         return arrays

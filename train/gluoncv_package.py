@@ -17,7 +17,7 @@ __all__ = ["gluoncv", "quiet"]
 
 
 def gluoncv(option: str = "") -> ModuleType:
-    """The package on this engine.
+    """Import the package on this engine.
 
     Raises
     ------
@@ -48,6 +48,6 @@ def quiet() -> Iterator[None]:
 
 
 def reads_truncated_images() -> bool:
-    """Whether Pillow does, which may not be imported yet."""
+    """Return Pillow's flag of that name; None if Pillow is not imported yet."""
     files = sys.modules.get("PIL.ImageFile")
     return files is not None and files.LOAD_TRUNCATED_IMAGES

@@ -170,7 +170,7 @@ class Learner:
     def learn(
         self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
     ) -> None:
-        """One step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
+        """Take a step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
 
         This is the rule of plain gradient descent; the trainer's optimizer may have another one.
         Losses are multiplied by the weights of their samples, where there are some.
@@ -212,7 +212,7 @@ class Learner:
             )
 
     def parts(self, *arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-        """The parts of a batch whose gradients are added, of sizes that differ by one at most."""
+        """Split a batch into the parts whose gradients are added; sizes differ by one at most."""
         n = len(arrays[0])
         count = min(self.accumulate, n)
         if count == 1:
@@ -221,7 +221,7 @@ class Learner:
         return [tuple(a[start:end] for a in arrays) for start, end in zip(ends, ends[1:])]
 
     def backward(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> list:
-        """The losses of samples, by context, and the gradients of their sum."""
+        """Return the losses of samples by context, after computing the gradients of their sum."""
         xs, ys = self.split_inputs(x), self.split(y)  # a part for each context
         with autograd.record():
             losses = self.weighted([self.losses(*part) for part in zip(xs, ys)], weights)
@@ -254,7 +254,7 @@ class Learner:
 
     @property
     def scale(self) -> float:
-        """The factor of the loss, which keeps small gradients within the range of float16."""
+        """Return the factor of the loss, which keeps small gradients in the range of float16."""
         return self.scaler.loss_scale if self.scaler else 1.0
 
     def evaluate(
@@ -283,14 +283,14 @@ class Learner:
         return self.answers(*outputs) if self.answers else outputs
 
     def split(self, array: np.ndarray) -> list:
-        """Of this process's part a part for each context, or for as many as there are samples."""
+        """Split this process's share of a batch over its contexts, or over fewer if it is small."""
         array = self.workers.part(array)
         if not len(array):
             return []
         return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
 
     def split_inputs(self, x: np.ndarray) -> list:
-        """The parts of inputs, in the precision of the net, unless it casts them itself.
+        """Split inputs over the contexts, in the precision of the net, unless it casts them itself.
 
         Whole numbers, such as those of words, are not rounded.
         """
@@ -318,7 +318,7 @@ class Learner:
                 parameter.grad_req = "write"
 
     def weights(self) -> NamedArrays:
-        """All parameters as they are measured, by the names that `save_parameters` gives them."""
+        """Return the parameters that are measured, by the names of `save_parameters`."""
         self.use_average(True)
         named = self.net._collect_params_with_prefix()
         return {name: p.data(self.ctx[0]).asnumpy() for name, p in named.items()}
@@ -338,7 +338,7 @@ class Learner:
             p.set_data(nd.array(weights[name], dtype=weights[name].dtype).astype(p.dtype))
 
     def state(self) -> NamedArrays:
-        """What else it needs to go on: the trainer's, and statistics of each context."""
+        """Return what else a resumed training needs: the trainer's state, and statistics."""
         arrays = {f"context/{i}/{name}": p.data(ctx).asnumpy() for i, ctx, name, p in self.own()}
         if self.average and self.average.means:  # and not these are in `weights`
             self.use_average(False)
@@ -372,7 +372,7 @@ class Learner:
             restore_numbers(self.scaler, "scaler", state)
 
     def own(self) -> Iterator:
-        """What the contexts but the first have each for itself: running means, for example."""
+        """Yield the parameters that each further context has for itself, such as running means."""
         for i, ctx in enumerate(self.ctx[1:], 1):
             for name, p in self.net._collect_params_with_prefix().items():
                 if p.grad_req == "null":
@@ -451,7 +451,7 @@ def loss_of(task: Task, shares: Any = False) -> gluon.HybridBlock:
 
 
 def times(losses: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
-    """The losses of samples, (n,) or the first of the columns (n, k), times their weights (n,)."""
+    """Return losses (n,), or the first of the columns (n, k), times the weights (n,) of samples."""
     weights = weights.astype(losses.dtype)
     if losses.ndim > 1:
         others = [nd.ones_like(weights)] * (losses.shape[1] - 1)
@@ -460,7 +460,7 @@ def times(losses: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
 
 
 def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:
-    """Each context updates its own parameters: there is no other copy of them in a kvstore.
+    """Return a Trainer that updates the parameters on each context, and not in a kvstore.
 
     Raises
     ------

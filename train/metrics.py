@@ -48,14 +48,14 @@ class Metric:
         self.metric_title = title or metric
 
     def quality(self, metric: float) -> float:
-        """The metric, so that more is better; NaN is the worst."""
+        """Return the metric with the sign that makes more better; NaN is the worst."""
         return -math.inf if math.isnan(metric) else self.sign * metric
 
     def show(self, metric: float) -> str:
         return format(metric, self.form)
 
     def result(self, metric: float) -> str:
-        """The metric of the held-out samples, as a sentence without a full stop."""
+        """Return a sentence on the held-out samples, without a full stop."""
         return f"{self.metric_title} {self.show(metric)} on the held-out samples"
 
 
@@ -89,17 +89,17 @@ BUILT_IN = {
 
 
 def is_loss(measure: Any) -> bool:
-    """Whether there is no metric, and the loss is in its place."""
+    """True if there is no metric, and the loss is in its place."""
     return measure is BUILT_IN[None]
 
 
 def is_computed(measure: Metric) -> bool:
-    """Whether a step computes it, beside the loss."""
+    """True if a step computes the metric beside the loss."""
     return measure in (ACCURACY, BUILT_IN["mae"])
 
 
 def chosen(metric: Any) -> tuple[Metric, list]:
-    """The metric that tells which epoch is best, and those of all samples that are measured.
+    """Return the metric that tells which epoch is best, and the metrics of all samples.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def chosen(metric: Any) -> tuple[Metric, list]:
 
 
 def made(metric: Any) -> Any:
-    """A metric of all samples, by its name where it is no metric yet.
+    """Return a metric of all samples, made by its name where it is no metric yet.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def made(metric: Any) -> Any:
 
 
 def values_of(metrics: list, pairs: list, ignored: float | None = None) -> dict[str, float]:
-    """What metrics say of the labels and outputs of all samples together, by their names.
+    """Return the values of metrics of labels and outputs, by the names of the metrics.
 
     Cross entropy, negative log likelihood and perplexity are given `probabilities` of the outputs.
     Labels that are the `ignored` one are left out; where there are no others it is NaN.
@@ -176,7 +176,7 @@ def values_of(metrics: list, pairs: list, ignored: float | None = None) -> dict[
 
 
 def joined(pairs: list) -> tuple[np.ndarray, np.ndarray]:
-    """The labels and outputs of all samples, of pairs of them."""
+    """Return the labels and the outputs of all samples, from pairs of a batch each."""
     labels, outputs = zip(*pairs)
     return tuple(np.concatenate([part.asnumpy() for part in parts]) for parts in (labels, outputs))
 
@@ -184,7 +184,7 @@ def joined(pairs: list) -> tuple[np.ndarray, np.ndarray]:
 def without(
     ignored: float, labels: np.ndarray, outputs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The labels that are not the ignored one, (k,), and their outputs, (k, classes).
+    """Return the labels that are not ignored, (k,), and their outputs, (k, classes).
 
     Raises
     ------
@@ -220,7 +220,7 @@ def named(loss: gluon.Block) -> str:
 
 
 def cross_entropy(loss: gluon.Block) -> gluon.Block | None:
-    """The cross entropy of classes that a loss is, or has in it; None where there is none."""
+    """Return the cross entropy that a loss is, or has in it; None if there is none."""
     if isinstance(loss, gluon.loss.SoftmaxCrossEntropyLoss | SoftmaxLoss):
         return loss
     found = (cross_entropy(child) for child in loss._children.values())
@@ -228,12 +228,12 @@ def cross_entropy(loss: gluon.Block) -> gluon.Block | None:
 
 
 def ignored_label(loss: gluon.Block) -> float | None:
-    """The label that a loss, or the cross entropy in it, leaves out; None where there is none."""
+    """Return the label that a loss, or the cross entropy in it, leaves out; else None."""
     return getattr(cross_entropy(loss), "ignore_label", None)
 
 
 def axis_of_classes(loss: gluon.Block) -> int:
-    """The axis of the net's outputs with the scores of classes: the last, or what Gluon's says."""
+    """Return the axis of the outputs with the scores: that of Gluon's loss, or the last."""
     return getattr(cross_entropy(loss), "_axis", -1)
 
 

@@ -29,7 +29,7 @@ LIKE_RELU = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
 
 
 def net_of(options: Config, data: Data):
-    """The network of ``--net``, of features that are scaled already.
+    """Return the network of ``--net``, for features that are scaled already.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def resnet(image: tuple, channels: int, hidden_channels: int, depth: int):
 
 
 def of_images(net, shape: tuple[int, ...]):
-    """A network of images as one of rows."""
+    """Return a network of images as one of rows."""
     found = gluon.nn.HybridSequential()
     with found.name_scope():
         found.add(Images(shape), net)
@@ -146,7 +146,7 @@ class Images(gluon.HybridBlock):
 
 
 def made_by_user(name: str, data: Data):
-    """What the function of a file returns, called with the shape of a sample and the outputs.
+    """Call the function of a file with the shape of a sample and the outputs; return its net.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def made_by_user(name: str, data: Data):
 
 
 def function_of(name: str, path: Path, function: str) -> Callable:
-    """The function of a Python file.
+    """Return a function of a Python file.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def try_out(net, options: Config, data: Data, ctx) -> Summary:
 
 
 def enlarging(name: str, shape: tuple[int, ...]) -> str:
-    """How images become as large as a net of GluonCV's wants them, if they are smaller."""
+    """Return a hint to --image-size, where images are smaller than a net of GluonCV's wants."""
     image = image_shape(shape)
     if not name.startswith("gluoncv:") or image is None:
         return ""

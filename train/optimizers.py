@@ -40,7 +40,7 @@ SLOWEST = 0.01  # the learning rate of an optimizer that names none, as MXNet ha
 
 
 def names() -> list[str]:
-    """The optimizers of `mx.optimizer`, but for its test's and private ones."""
+    """Return the names in `mx.optimizer`, without private ones and that of its test."""
     found = {*mx.optimizer.Optimizer.opt_registry} - {"test"}
     return sorted(name for name in found if not name.startswith("_"))
 
@@ -114,7 +114,7 @@ def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str
 
 
 def numbers_of(optimizer: Any, settings: Mapping[str, Any]) -> dict[str, float]:
-    """The settings that are numbers, with the defaults of those that are not given.
+    """Return the settings that are numbers, with the defaults of those that are not given.
 
     Of an optimizer that has been made already none: what it has may have changed since.
     """
@@ -141,7 +141,7 @@ def check(what: str, value: Any, default: Any) -> None:
 
 
 def parameters_of(kind: type) -> dict[str, Any]:
-    """The arguments of a class, with their defaults: its own, and those that it passes on."""
+    """Return the arguments of a class with their defaults: its own, and those it passes on."""
     found: dict[str, Any] = {}
     for parent in kind.__mro__:
         if "__init__" not in vars(parent) or parent is object:

@@ -43,7 +43,7 @@ def load_file(path: Path, option: str) -> ModuleType:
 
 
 def is_free(path: Path) -> bool:
-    """Whether no other module has the name of a file."""
+    """True if no other module has the name of a file."""
     try:
         found = sys.modules[path.stem].__spec__ if path.stem in sys.modules else None
         found = found or find_spec(path.stem)
@@ -53,7 +53,7 @@ def is_free(path: Path) -> bool:
 
 
 def described(error: Exception, file: str | Path) -> str:
-    """An error of the user's code: the last line of the file that was run, and the message."""
+    """Return a line about an error of the user's code: the place in the file, and the message."""
     here = Path(file).name
     lines = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == here]
     where = f"{here}, line {lines[-1].lineno}: " if lines else ""

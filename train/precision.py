@@ -37,7 +37,7 @@ class Cast(gluon.HybridBlock):
 
 
 def is_rounded(dtype: Any) -> bool:
-    """Whether 16 bits round whole numbers of this dtype; those of 8 bits they have exactly."""
+    """True if 16 bits round whole numbers of this dtype; those of 8 bits they have exactly."""
     dtype = np.dtype(dtype)
     return dtype.kind in "iu" and dtype.itemsize > 1
 
@@ -78,7 +78,7 @@ def check_precision(precision: str, ctx: list) -> None:
 
 
 def loss_scaler(precision: str):
-    """What finds the factor of the loss for this precision; None where it needs none."""
+    """Return what finds the loss's factor for this precision; None where it needs none."""
     if precision != "float16":
         return None
     return import_module(f"{mx.__name__}.contrib.amp.loss_scaler").LossScaler()

@@ -50,12 +50,12 @@ class Found:
 
     @property
     def least(self) -> int:
-        """The step with the least smoothed loss."""
+        """Return the step with the least smoothed loss."""
         return int(self.smooth.argmin())
 
     @property
     def suggestion(self) -> float | None:
-        """The rate at which the smoothed loss falls most steeply; None where it falls too little.
+        """Return the rate at which the smoothed loss falls fastest; None if it falls too little.
 
         It is looked for between a hundredth and a tenth of the rate of the least loss. fastai
         suggests either that tenth (`minimum`) or the steepest fall (`steep`, as Lightning does).
@@ -73,7 +73,7 @@ class Found:
 
     @property
     def start(self) -> float:
-        """The loss at first: the mean over the first tenth of the steps."""
+        """Return the loss at first: the mean over the first tenth of the steps."""
         return float(self.losses[: self.first].mean())
 
     @property
@@ -87,7 +87,7 @@ class Found:
 
     @property
     def fall_expected(self) -> float:
-        """The fall that a suggestion needs: a tenth of the loss, and more than noise may give."""
+        """Return the fall that a suggestion needs: a tenth of the loss, and more than noise."""
         noise = (self.losses - self.smooth)[: self.least + 1].std()
         weights = weights_of(np.log10(self.rates))[self.least]
         error = noise * math.sqrt(1 / self.first + np.square(weights).sum())
@@ -172,18 +172,18 @@ def endless(data: Batches, rng: np.random.Generator) -> Iterator:
 
 
 def smoothed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """At each x the mean of y, weighted with a normal density around x: it does not lag behind."""
+    """Return at each x the mean of y, weighted with a normal density around x: it has no lag."""
     return weights_of(x) @ y
 
 
 def weights_of(x: np.ndarray) -> np.ndarray:
-    """In row i the weights with which the values at each x count for that at x[i]."""
+    """Return in row i the weights with which the values at each x count for that at x[i]."""
     weights = np.exp(-0.5 * ((x[:, None] - x) / WIDTH) ** 2)
     return weights / weights.sum(axis=1, keepdims=True)
 
 
 def described(found: Found) -> Iterator[str]:
-    """What was found, as lines of text."""
+    """Yield the results as lines of text."""
     rates, least = found.rates, found.rates[found.least]
     yield (
         f"{len(rates)} steps with learning rates from {rates[0]:.2g} to {rates[-1]:.2g}: "

@@ -204,7 +204,7 @@ def remove_earlier(out: Path, names: Iterable[str]) -> None:
 
 
 def earlier(out: Path) -> list[str]:
-    """The names of the files of the run in a folder, as its config.json tells."""
+    """Return the names of the files of the run in a folder, as its config.json tells."""
     try:
         written = json.loads((out / CONFIG).read_text())["files"]
         return [name for name in NAMES if name in written]

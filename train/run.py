@@ -209,7 +209,7 @@ def scores_of(run: Run, data: Data) -> str:
 
 
 def summary(last: Epoch, data: Data, measure: Measure) -> str:
-    """The results on the held-out samples."""
+    """Return a sentence on the results of the held-out samples."""
     shares = "".join(f"R² {value:.4f}, " for value in r2(last, data).values())
     told = "".join(
         f" ({share:.2%} are of the largest class, {shown(data.task.classes[largest(data)])})"
@@ -232,7 +232,7 @@ def guessed(data: Data) -> dict[str, float]:
 
 
 def r2(last: Epoch, data: Data) -> dict[str, float]:
-    """The share of the held-out targets' variance that is predicted, if they are numbers."""
+    """Return the share of the variance of held-out targets that is predicted, of numbers."""
     variance = data.held_out_y.var(dtype="float64")
     if data.task.classes or not variance:
         return {}
@@ -244,13 +244,13 @@ def advice(options: Config) -> str:
 
 
 def good(options: Config) -> str:
-    """The last checkpoint, which is from before the trouble."""
+    """Return a note of the last checkpoint, which is from before the trouble."""
     found = checkpoints(options.out / results.CHECKPOINTS)
     return f"; {found[0]} is from before" if found else ""
 
 
 def interruption(run: Run, data: Data, options: Config) -> str:
-    """A message that says when the training was interrupted."""
+    """Return a message that says when the training was interrupted."""
     last, best = run.history[-1], run.best()
     if last.epoch == options.epochs and last.samples == len(data.x):
         return "interrupted after the last epoch; the files are complete"

@@ -48,7 +48,7 @@ def name_of(epoch: int, step: int) -> str:
 
 
 def position(path: Path) -> tuple[int, int]:
-    """The epochs that were done at a checkpoint, and the steps of the next one."""
+    """Return the number of epochs done at a checkpoint, and of steps of the next one."""
     match = NAME.fullmatch(path.name)
     assert match, path  # `checkpoints` lists no others
     epoch, step = match.groups()
@@ -56,7 +56,7 @@ def position(path: Path) -> tuple[int, int]:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Those in a folder, the last one first."""
+    """Return the checkpoints in a folder, the last one first."""
     found = folder.iterdir() if folder.is_dir() else ()
     named = (path for path in found if NAME.fullmatch(path.name) and path.is_dir())
     return sorted(named, key=position, reverse=True)
@@ -130,7 +130,7 @@ def write(path: Path, run: Run, meter: Meter) -> None:
 
 
 def arrays_of(callback: Callback) -> NamedArrays:
-    """The state of a callback as arrays.
+    """Return the state of a callback as arrays.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def arrays_of(callback: Callback) -> NamedArrays:
 
 
 def by_name(run: Run) -> Iterator[tuple[str, Callback]]:
-    """The callbacks of a training; the second of a class is ``callback/Average.1``."""
+    """Yield callbacks with their names; the second of a class is ``callback/Average.1``."""
     counts: Counter[str] = Counter()
     for callback in run.callbacks:
         name = type(callback).__name__
@@ -157,7 +157,7 @@ def by_name(run: Run) -> Iterator[tuple[str, Callback]]:
 
 
 def describe(run: Run, meter: Meter) -> dict[str, Any]:
-    """The position of a training, and its results until there."""
+    """Return the position of a training, and its results until there."""
     return {
         "epochs_done": len(run.history),
         "step": run.step,
@@ -177,7 +177,7 @@ def describe(run: Run, meter: Meter) -> dict[str, Any]:
 
 
 def identity(run: Run) -> dict[str, Any]:
-    """What has to be the same for a training to go on."""
+    """Return what has to be the same for a training to go on."""
     return {
         "seed": run.seed,
         "optimizer": run.learner.optimizer_name,
@@ -195,7 +195,7 @@ def without_nan(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_nan(row: dict[str, Any]) -> dict[str, Any]:
-    """What `without_nan` was given."""
+    """Return the row that `without_nan` was given."""
     more = {"more": with_nan(row["more"])} if "more" in row else {}
     return {name: math.nan if value is None else value for name, value in row.items()} | more
 
@@ -220,7 +220,7 @@ class Saved:
 
 
 def read(path: Path) -> Saved:
-    """The content of a checkpoint.
+    """Return the content of a checkpoint.
 
     Raises
     ------

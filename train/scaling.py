@@ -98,23 +98,23 @@ class Encode(Standardize):
 
 
 def embedding_init():
-    """The initializer of Embeddings: about as wide as inputs that are scaled."""
+    """Return the initializer of Embeddings: about as wide as inputs that are scaled."""
     return mx.init.Normal(0.5)
 
 
 def embedded(codes: tuple[int, ...]) -> dict[int, tuple[int, int]]:
-    """The shapes of the Embeddings, by the places of the codes that have one."""
+    """Return the shapes of the Embeddings, by the places of the codes that have one."""
     return {i: (n, min(32, round(n**0.5) + 1)) for i, n in enumerate(codes) if n > FEW}
 
 
 def width(numbers: int, codes: tuple[int, ...]) -> int:
-    """How many inputs a net has of so many numbers, and of codes."""
+    """Return the number of inputs of a net, for so many numbers and these codes."""
     shapes = embedded(codes)
     return numbers + sum(shapes[i][1] if i in shapes else n - 1 for i, n in enumerate(codes))
 
 
 def encoded(F, x, numbers: int, codes: tuple[int, ...], arrays: dict):
-    """The columns of a table for a net; `arrays` are mean, std, and codes0_weight, ..."""
+    """Return the columns of a table for a net; `arrays` are mean, std, and codes0_weight, ..."""
     parts = []
     if numbers:
         y = F.slice_axis(x, axis=1, begin=0, end=numbers)
@@ -133,7 +133,7 @@ def encoded(F, x, numbers: int, codes: tuple[int, ...], arrays: dict):
 
 
 def with_scaling(net, data: Data):
-    """The network between its scalings: of the features, and of the number that it predicts.
+    """Return a network between its scalings: of the features, and of the number predicted.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Schedule(Callback):
             self.optimizer = self.earlier = None
 
     def state(self) -> dict[str, np.ndarray]:
-        """The updates of the optimizer before the training; and which schedule it is."""
+        """Return the updates of the optimizer before the training, and which schedule it is."""
         name = np.frombuffer(self.name.encode(), np.uint8)
         numbers = {option: np.array(value) for option, value in self.options().items()}
         return {"start": np.array(self.start), "name": name, **numbers}
@@ -109,13 +109,13 @@ class Schedule(Callback):
         self.start = int(state["start"])
 
     def options(self) -> dict[str, float]:
-        """The warm-up and the schedule's options, those by default too; NaN for None."""
+        """Return the warm-up and the schedule's options, those by default too; NaN for None."""
         known = {"warmup": self.warmup} | SCHEDULES[self.name] | self.settings
         return {n: math.nan if value is None else float(value) for n, value in known.items()}
 
 
 def rate_after(start: int, scheduler: Callable[[int], float], update: int) -> float:
-    """The learning rate of an update, the first one being that after `start` others."""
+    """Return the learning rate of an update, the first one being that after `start` others."""
     return scheduler(update - start)
 
 
@@ -128,7 +128,7 @@ def schedule(
     warmup: float,
     settings: dict[str, Any],
 ):
-    """A learning rate that rises for some epochs, and then follows a schedule.
+    """Return a learning rate that rises for some epochs, and then follows a schedule.
 
     Parameters
     ----------

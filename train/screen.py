@@ -43,7 +43,7 @@ def say(text: str, stream: TextIO) -> None:
 
 
 def one_line(error: Exception, most: int | None = 300) -> str:
-    """The lines of what an error says, behind one another; at most this many characters."""
+    """Return the lines of an error's message in one, of at most this many characters."""
     lines = (" ".join(line.split()) for line in str(error).splitlines())
     return printable("; ".join(filter(None, lines)))[:most]
 

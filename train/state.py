@@ -75,25 +75,25 @@ class Callback:
     comes_last = False
 
     def begin(self, run: Run) -> None:
-        """Before the first step; of a resumed training too."""
+        """Act before the first step; of a resumed training too."""
 
     def after_step(self, run: Run) -> None:
-        """After each step, the `run.step`-th of the epoch; the device may still be computing."""
+        """Act after step `run.step` of an epoch; the device may still be computing."""
 
     def interrupted(self, run: Run) -> None:
-        """When `run.stop` was set within an epoch, before what was learned of it is measured."""
+        """Act when `run.stop` was set within an epoch, before that epoch is measured."""
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        """After each epoch, which is the last one of `run.history`."""
+        """Act after each epoch, which is the last one of `run.history`."""
 
     def diverged(self, run: Run, error: Diverged) -> None:
-        """When the loss is not finite; may raise another error that says more."""
+        """Act when the loss is not finite; may raise another error that says more."""
 
     def end(self, run: Run) -> None:
-        """At the end, also by an exception, which `run.error` then is."""
+        """Act at the end, also by an exception, which `run.error` then is."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """The arrays that a checkpoint saves."""
+        """Return the arrays that a checkpoint saves."""
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -178,12 +178,12 @@ class Run:
 
     @property
     def epoch(self) -> int:
-        """The number of the epoch that is learned, from 1; after the last one, of the next."""
+        """Return the number of the present epoch, from 1; after the last one, of the next."""
         return len(self.history) + 1
 
     @property
     def steps(self) -> int | None:
-        """The steps of an epoch; None where they are not known."""
+        """Return the steps of an epoch; None where they are not known."""
         found = [each for each in (self.data.steps, self.steps_per_epoch) if each is not None]
         return min(found, default=None)
 
@@ -201,7 +201,7 @@ class Run:
                     stack.callback(callback.end, self)
 
     def total(self, meter: Meter) -> Meter:
-        """A meter with the samples of all processes, which all call it.
+        """Return a meter with the samples of all processes, which all call it.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class Run:
         return replace(meter, **total, pending=[])
 
     def best(self) -> Epoch:
-        """The best epoch, by its held-out metric, then loss; without any, by those of training.
+        """Return the best epoch, by its held-out metric, then loss; without any, by training's.
 
         One that ended early counts only where there is no other: it cannot be resumed from.
         """
@@ -227,7 +227,7 @@ class Run:
         return self.best_of(whole) or self.history[-1]
 
     def best_of(self, epochs: list[Epoch]) -> Epoch | None:
-        """The best of these epochs whose parameters are not lost, if there is one."""
+        """Return the best of these epochs whose parameters are not lost, if there is one."""
         kept = (epoch for epoch in epochs if epoch.epoch not in self.lost)
         return max(kept, key=self.score, default=None)
 
@@ -302,7 +302,7 @@ class Meter:
 
 
 def sums_of(parts: list, together: bool) -> list[list[float]]:
-    """The sums over the rows of arrays, in float64; on one context they are read `together`."""
+    """Return the sums over the rows of arrays, in float64; on one context read `together`."""
     if not parts:
         return []
     starts = np.cumsum([0, *map(len, parts)])[:-1]

@@ -101,7 +101,7 @@ def summarize(net: gluon.Block, *inputs: Any) -> Summary:
 
 
 def listed_layers(net: gluon.Block) -> list[tuple[str, gluon.Block]]:
-    """The layers that a table lists, each once."""
+    """Return the layers that a table lists, each once."""
     inside = [*parts(net, is_opened)]
     if len(inside) > MOST:
         inside = [*parts(net, lambda block: isinstance(block, ROW))]
@@ -110,12 +110,12 @@ def listed_layers(net: gluon.Block) -> list[tuple[str, gluon.Block]]:
 
 
 def is_opened(block: gluon.Block) -> bool:
-    """Whether a table lists what is inside of a block, and not the block."""
+    """True if a table lists the blocks inside a block, and not the block."""
     return bool(block._children) and not [*block.params.keys()] and not isinstance(block, WHOLE)
 
 
 def parts(net: gluon.Block, opened: Callable, prefix: str = ""):
-    """The blocks in a network, with their names; instead of those that are opened what they have.
+    """Yield the blocks of a network with their names; for those that are opened, their parts.
 
     A network without any is its own part.
     """
@@ -127,7 +127,7 @@ def parts(net: gluon.Block, opened: Callable, prefix: str = ""):
 
 
 def named(block: gluon.Block, prefix: str = ""):
-    """A block and all blocks inside it, with the names that its parameters begin with."""
+    """Yield a block and all blocks inside it, with the names that their parameters begin with."""
     yield prefix, block
     for name, child in block._children.items():
         yield from named(child, f"{prefix}.{name}" if prefix else name)
@@ -139,7 +139,7 @@ def learned(block: gluon.Block) -> int:
 
 
 def flops(block: gluon.Block, given: list[tuple[int, ...]], shape: tuple[int, ...]) -> int:
-    """The work of a call, without that of the blocks inside the block."""
+    """Return the work of a call, without that of the blocks inside the block."""
     if isinstance(block, layers.ScaledDotProductAttention):  # scores, and values' means by them
         return 4 * math.prod(given[0]) * given[1][-2]
     if isinstance(block, gluon.nn.Embedding) or not given:
@@ -149,7 +149,7 @@ def flops(block: gluon.Block, given: list[tuple[int, ...]], shape: tuple[int, ..
 
 
 def places(weight: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> int:
-    """How often a weight is multiplied in a call from x to y: 0 where it is no product."""
+    """Return how often a weight is multiplied in a call from x to y: 0 where it is no product."""
     if len(weight) == 2:  # on the last axis, or on all but the first
         if math.prod(x) % weight[1] == 0:
             return math.prod(x) // weight[1]
@@ -161,7 +161,7 @@ def places(weight: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]) -> i
 
 
 def table(found: Summary) -> str:
-    """The layers as lines of text, and their sums."""
+    """Return the layers and their sums as lines of text."""
     rows = [("layer", "", "output", "parameters", "FLOPs")]
     for layer in found.layers:
         output = " x ".join(map(str, layer.shape)) or "1"

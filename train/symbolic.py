@@ -129,7 +129,7 @@ def is_registered(name: str) -> bool:
 
 
 def mlp(hidden: list[int], data: Data):
-    """The Symbol y = softmax(W₃ s(W₂ s(W₁ z + b₁) + b₂) + b₃), z = (x - mean) / std; logistic s.
+    """Return the Symbol y = softmax(W₃ s(W₂ s(W₁ z + b₁) + b₂) + b₃), z = (x - mean) / std.
 
     Its inputs are `data` and `softmax_label`; `fc1_weight`, `fc1_bias` and so on its parameters,
     `mean` and `std` constants. It ends in `train.softmax`, or for a number in `train.regression`.
@@ -155,12 +155,12 @@ def mlp(hidden: list[int], data: Data):
 
 
 def constants_of(data: Data) -> dict[str, np.ndarray]:
-    """The arrays of the scaling; none, where there are only codes."""
+    """Return the arrays of the scaling; none, where there are only codes."""
     return {"mean": data.mean, "std": data.std} if data.mean.size else {}
 
 
 def plain(graph):
-    """A graph that ends in one of the operators above, with operators of MXNet's in its place."""
+    """Return a graph that ends in an operator of MXNet's instead of one of those above."""
     x = graph.get_children()[0]
     if graph.attr("op_type").removeprefix("train.") == "softmax":
         return mx.sym.softmax(x, axis=1, name="softmax")
@@ -210,7 +210,7 @@ class ModuleLearner:
         return type(self.rule).__name__
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: None = None) -> None:
-        """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""
+        """Take a step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's rule."""
         self.rule.rescale_grad = 1 / len(x)  # the sizes of batches differ by one
         self.forward(x, y, meter, is_train=True)
         self.module.backward()
@@ -238,7 +238,7 @@ class ModuleLearner:
         return label, output
 
     def weights(self) -> NamedArrays:
-        """All parameters."""
+        """Return all parameters."""
         parameters, states = self.module.get_params()
         return {name: array.asnumpy() for name, array in (parameters | states).items()}
 
@@ -258,7 +258,7 @@ class ModuleLearner:
         )
 
     def state(self) -> NamedArrays:
-        """What else it needs to go on."""
+        """Return what else a resumed training needs."""
         return optimizer_state(self.module)
 
     def restore(self, state: NamedArrays) -> None:

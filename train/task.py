@@ -40,43 +40,43 @@ class Task:
         return len(self.classes) or 1
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        """Whether a network's output for one sample may have this shape."""
+        """True if a network's output for one sample may have this shape."""
         return shape == (self.outputs,)
 
     @property
     def expected(self) -> str:
-        """The shape of a network's output, in a message."""
+        """Return the expected shape of a network's output, for a message."""
         return f"(samples, {self.outputs})"
 
     @property
     def guessing(self) -> float:
-        """The loss of a network that has learned nothing."""
+        """Return the loss of a network that has learned nothing."""
         return math.log(len(self.classes)) if self.classes else 1.0
 
     @property
     def loss(self) -> str:
-        """The loss and its unit."""
+        """Return the loss and its unit."""
         return "cross entropy, nat per sample" if self.classes else "squared error / variance"
 
     @property
     def metric(self) -> str:
-        """What is measured beside the loss: the accuracy, or the mean absolute error."""
+        """Return the name of the metric: the accuracy, or the mean absolute error."""
         return "accuracy" if self.classes else "mae"
 
     @property
     def metric_title(self) -> str:
-        """The metric in words, and its unit."""
+        """Return the metric in words, and its unit."""
         return "share of right answers" if self.classes else "mean absolute error"
 
     def quality(self, metric: float) -> float:
-        """The metric, so that more is better."""
+        """Return the metric with the sign that makes more better."""
         return metric if self.classes else -metric
 
     def show(self, metric: float) -> str:
         return f"{metric:.2%}" if self.classes else f"{metric * self.unit:.4g}"
 
     def result(self, metric: float) -> str:
-        """The metric of the held-out samples, as a sentence without a full stop."""
+        """Return a sentence on the held-out samples, without a full stop."""
         if self.classes:
             return f"{self.show(metric)} of the held-out samples right"
         return f"mean absolute error {self.show(metric)} on the held-out samples"
@@ -90,7 +90,7 @@ class Detection(Task):
         return "detection"
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        """Whether it may be the shape of the scores, which are a network's first output."""
+        """True if a network's first output, the scores, may have this shape for one sample."""
         return len(shape) == 2 and shape[1] == self.outputs + 1
 
     @property
@@ -99,7 +99,7 @@ class Detection(Task):
 
     @property
     def guessing(self) -> float:
-        """The loss of an anchor with an object and three without, where all scores are equal."""
+        """Return the loss of an anchor with an object and three without, at equal scores."""
         return 4 * math.log(self.outputs + 1)
 
     @property

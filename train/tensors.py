@@ -32,7 +32,7 @@ SIZE = struct.Struct("<Q")
 def tensors_as_bytes(
     arrays: Mapping[str, np.ndarray], notes: Mapping[str, str] | None = None
 ) -> bytes:
-    """The content of a file. A dtype that NumPy lacks, as bfloat16, becomes float32.
+    """Return the content of a file. A dtype that NumPy lacks, as bfloat16, becomes float32.
 
     `notes` are texts that the file has beside its arrays, as its metadata.
     """

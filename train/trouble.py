@@ -88,12 +88,12 @@ class Guard(Callback):
 
 
 def first_bad(arrays: dict[str, np.ndarray]) -> str | None:
-    """The first array that has a value that is not finite."""
+    """Return the name of the first array with a value that is not finite."""
     return next((name for name, array in arrays.items() if not np.isfinite(array).all()), None)
 
 
 def updated(learner: Any, name: str | None) -> str:
-    """What is said of a step whose outputs and gradients are finite, or cannot be looked at."""
+    """Return a note of a step whose outputs and gradients are finite, or cannot be looked at."""
     if name is None:
         return "the loss is the first that is not finite"
     if not hasattr(learner, "net"):
@@ -102,7 +102,7 @@ def updated(learner: Any, name: str | None) -> str:
 
 
 def outputs(run: Run, x: Any) -> tuple[list, list]:
-    """What the net gives for a batch; and by layer, in the order of calls, its largest output.
+    """Return the net's outputs for a batch; and by layer, in the order of calls, the largest.
 
     That is the largest in all processes, which all call it.
     """
@@ -129,7 +129,7 @@ def outputs(run: Run, x: Any) -> tuple[list, list]:
 
 
 def layers_of(block: Any, path: str = "") -> list[tuple[str, Any]]:
-    """The blocks without blocks in them, by their names from the net on: 1.0, for example."""
+    """Return the blocks without blocks in them, by their names from the net on, such as 1.0."""
     if not block._children:
         return [(path or "the net", block)]
     inside = {f"{path}.{name}" if path else name: b for name, b in block._children.items()}
@@ -137,7 +137,7 @@ def layers_of(block: Any, path: str = "") -> list[tuple[str, Any]]:
 
 
 def look(run: Run, x: Any, y: Any) -> str | None:
-    """The first layer whose output for a batch, or else whose gradient, is not finite."""
+    """Return a note of the first layer whose output, or else gradient, is not finite."""
     learner: Any = run.learner
     if not hasattr(learner, "net"):
         return None
@@ -160,7 +160,7 @@ def look(run: Run, x: Any, y: Any) -> str | None:
 
 
 def largest(run: Run, x: Any) -> str:
-    """The layer with the largest output."""
+    """Return a note of the layer with the largest output."""
     if not hasattr(run.learner, "net"):
         return f"the largest parameter is {greatest(run.learner.weights())}"
     name, kind, most = max(outputs(run, x)[1], key=lambda row: row[2])

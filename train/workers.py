@@ -60,11 +60,11 @@ class Workers:
 
     @property
     def is_first(self) -> bool:
-        """Whether it is this process that shows and writes."""
+        """True if it is this process that shows and writes."""
         return self.rank == 0
 
     def part(self, batch: Any) -> Any:
-        """The part of a batch that this process learns from; the parts differ by one at most."""
+        """Return this process's share of a batch; the shares differ by one sample at most."""
         if self.count == 1:  # a slice of an NDArray takes as long as an operator
             return batch
         n = len(batch)
@@ -82,13 +82,13 @@ class Workers:
         return summed.asnumpy().tolist()
 
     def each(self, numbers: Sequence[float]) -> list[list[float]]:
-        """The numbers of each process, as many in all, which all call it."""
+        """Return the numbers of each process, as many in all, which all call it."""
         every = np.zeros((self.count, len(numbers)))
         every[self.rank] = numbers
         return np.reshape(self.sums(every.ravel().tolist()), every.shape).tolist()
 
     def of_first(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The arrays of process 0; all processes call it, with arrays of these names and shapes."""
+        """Return the arrays of process 0; all processes call it, with arrays of the same shapes."""
         if self.store is None:
             return arrays
         sent = {name: nd.array(array, dtype=array.dtype) for name, array in arrays.items()}
@@ -97,7 +97,7 @@ class Workers:
 
     @contextmanager
     def agreeing(self) -> Iterator[None]:
-        """Where one process has an error inside the `with` statement, all refuse at its end.
+        """Refuse in all processes at the end of the `with` block where one has an error in it.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Workers:
 
     @contextmanager
     def telling_of_loss(self) -> Iterator[None]:
-        """Inside the `with` statement a process that is lost is told of in a line.
+        """Tell in one line of a process that is lost inside the `with` statement.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Workers:
 
 
 def lost(error: Exception) -> Lost | None:
-    """What is said where another process is lost, with the reason that gloo or nccl gives."""
+    """Return the error that tells of a lost process, with the reason that gloo or nccl gives."""
     if (found := getattr(error, "lost_process", None)) is None:
         return None
     who, reason = found

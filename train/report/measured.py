@@ -39,7 +39,7 @@ class Measured:
 
     @cached_property
     def said(self) -> np.ndarray:
-        """The most probable class, or the number."""
+        """Return the most probable class, or the number."""
         return self.values.argmax(axis=1) if self.classes else self.values[:, 0]
 
     @cached_property
@@ -52,14 +52,14 @@ class Measured:
 
     @cached_property
     def confusions(self) -> np.ndarray:
-        """How often a class (row) was taken for a class (column)."""
+        """Return how often a class (row) was taken for a class (column)."""
         from sklearn.metrics import confusion_matrix
 
         return confusion_matrix(self.labels, self.said, labels=range(self.classes))
 
     @property
     def frequent(self) -> list[tuple[int, int, int, str]]:
-        """The most frequent confusions: class, class said, times, share of the class."""
+        """Return the most frequent confusions: class, class said, times, share of the class."""
         counts = self.confusions
         wrong = counts - np.diag(np.diag(counts))
         order = np.argsort(-wrong, axis=None, kind="stable")[:MOST_CLASSES]
@@ -68,7 +68,7 @@ class Measured:
 
     @cached_property
     def calibration(self) -> np.ndarray:
-        """By the probability of the class said: its mean, the share right, the count (bins, 3)."""
+        """Return, by bins of probability: its mean, the share right, the count (bins, 3)."""
         sure = self.values.max(axis=1)
         places = np.minimum((sure * BINS).astype(int), BINS - 1)
         count = np.bincount(places, minlength=BINS)
@@ -77,7 +77,7 @@ class Measured:
 
     @property
     def calibration_error(self) -> float:
-        """The mean distance of probability and share right, by the number of samples."""
+        """Return the mean distance of probability and share right, weighted by samples."""
         sure, right, count = self.calibration.T
         return float(np.average(abs(sure - right), weights=count))
 
@@ -87,7 +87,7 @@ class Measured:
 
     @property
     def thresholds(self) -> list[tuple[str, str, str, str]]:
-        """Of two classes: precision, recall and F1 of the rarer, from which probability on."""
+        """Return precision, recall and F1 of the rarer of two classes by threshold."""
         from sklearn.metrics import precision_recall_fscore_support
 
         truth, p, rows = self.labels == self.rarer, self.values[:, self.rarer], []
@@ -100,7 +100,7 @@ class Measured:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """How wrong each is: the cross entropy, or the distance."""
+        """Return the loss of each sample: the cross entropy, or the distance."""
         if not self.classes:
             return np.abs(self.said - self.y)
         return -np.log(np.maximum(self.values[np.arange(len(self.y)), self.labels], 1e-30))
@@ -115,7 +115,7 @@ class Measured:
 
     @property
     def worst(self) -> list[int]:
-        """The samples with the largest loss, or without mistakes half as many."""
+        """Return the samples with the largest loss, or half as many where none is a mistake."""
         order, most = (
             np.argsort(-self.losses, kind="stable"),
             PICTURES if self.has_pictures else ROWS,

@@ -84,7 +84,7 @@ class RunReport:
 
     @property
     def measure(self) -> Score:
-        """The metric by which an epoch is best."""
+        """Return the metric by which an epoch is best."""
         name = lookup(self.config, "metric")
         row = ROWS.get(name) if isinstance(name, str) else None
         fits = row and row.of_classes == bool(self.run.classes) and not self.is_detector
@@ -92,7 +92,7 @@ class RunReport:
 
     @property
     def best(self) -> dict[str, float] | None:
-        """The epoch that config.json names as the best, if history.csv has its results."""
+        """Return the epoch that config.json names as the best, if history.csv has its results."""
         epoch, metric = lookup(self.config, "result", "epoch"), f"held_out_{self.measure.name}"
         rows = (row for row in self.epochs if math.isfinite(row.get(metric, math.nan)))
         return next((row for row in rows if row["epoch"] == epoch), None)
@@ -136,7 +136,7 @@ def read(folder: Path) -> RunReport:
 
 
 def measure(report: RunReport, given: Source | None, with_importance: bool) -> None:
-    """Measure a run on its held-out samples; the screen says which file is read, and what fails.
+    """Return the metric by which an epoch is best.
 
     Raises
     ------

@@ -61,8 +61,9 @@ def checked(folder, texts):
     ]
 
 
-def test_programs_of_the_readme(folder):
-    texts = {f"readme{i}": text for i, text in enumerate(programs(ROOT / "README.md"))}
+def test_programs_of_the_first_pages(folder):
+    pages = ROOT / "README.md", ROOT / "docs/layers.md"
+    texts = {f"{path.stem}{i}": text for path in pages for i, text in enumerate(programs(path))}
     found = [row for row in checked(folder, texts) if not row[1].startswith(EXCUSED)]
     assert not found and len(texts) > 3
 

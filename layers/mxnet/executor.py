@@ -19,7 +19,7 @@ from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError, listed, quoted
 from .context import Context
 from .ndarray import NDArray, zeros
-from .symbol._node import Entry, Node, by_name, ordered
+from .symbol._node import Entry, Node, by_name
 
 __all__ = ["Executor"]
 
@@ -421,7 +421,7 @@ def bind(
 
 def class_for(symbol, args: dict[str, NDArray]) -> type[Executor]:
     """The class for a graph with these arguments, of which some may be sparse."""
-    made = any(makes_sparse(node) for node in ordered(symbol._entries))
+    made = any(makes_sparse(node) for node in symbol._graph.nodes)
     if not made and not is_sparse(*args.values()):
         return Executor
     from ._sparse.executor import SparseExecutor

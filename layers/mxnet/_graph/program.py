@@ -79,7 +79,7 @@ class Program:
         self.is_open = bool(source.waiting)
         self.keeps = not all(node.op.traceable for node in self._lines.values())
         if self.is_open:
-            self._names["sizes"] = _sizes(entries, variables, [n for n in nodes if _open(n)])
+            self._names["sizes"] = _sizes(nodes, variables, [n for n in nodes if _open(n)])
         self._file = f"<graph {next(_numbers)}>"
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
@@ -308,13 +308,13 @@ def _open(node: Node) -> bool:
     return bool(is_told or (shape and not is_known(shape)))
 
 
-def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> Callable:
+def _sizes(nodes: list[Node], variables: list[Node], waiting: list[Node]) -> Callable:
     """Return what finds the shapes of nodes that make arrays, from those of the variables."""
 
     @torch.compiler.assume_constant_result
     @lru_cache(maxsize=64)
     def sizes(shapes: tuple) -> tuple:
-        found = completed(entries, {(v, 0): shape for v, shape in zip(variables, shapes)})
+        found = completed(nodes, {(v, 0): shape for v, shape in zip(variables, shapes)})
         return tuple([found.get((node, 0)) for node in waiting])
 
     return sizes

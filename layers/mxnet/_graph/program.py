@@ -33,6 +33,7 @@ from .recompute import recomputed
 log = logging.getLogger("layers.mxnet.hybridize")
 
 _numbers = count()
+MARK_OF_CONSTANTS = "_dynamo_marked_constant"  # what PyTorch's tracer calls, and does not trace
 
 
 class Program:
@@ -311,12 +312,13 @@ def _open(node: Node) -> bool:
 def _sizes(nodes: list[Node], variables: list[Node], waiting: list[Node]) -> Callable:
     """Return what finds the shapes of nodes that make arrays, from those of the variables."""
 
-    @torch.compiler.assume_constant_result
     @lru_cache(maxsize=64)
     def sizes(shapes: tuple) -> tuple:
         found = completed(nodes, {(v, 0): shape for v, shape in zip(variables, shapes)})
         return tuple([found.get((node, 0)) for node in waiting])
 
+    # As `torch.compiler.assume_constant_result` does, which first imports for a second.
+    setattr(sizes, MARK_OF_CONSTANTS, True)
     return sizes
 
 

@@ -234,6 +234,11 @@ def LRN(
     return root.mul_(root.sqrt()).mul_(data)
 
 
+@LRN.shaped
+def _(data, nsize):
+    return data if len(data) == 4 and nsize > 0 else None
+
+
 def _fold_settings(name, kernel, stride, dilate, pad):
     """The kernel, dilation, padding and stride, in the order in which PyTorch's fold takes them."""
     given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad}

@@ -172,7 +172,7 @@ class _Propagation:
 
     def _is_complete(self, node: Node) -> bool:
         get, is_known = self.found.get, self._is_known
-        return all([is_known(get(entry)) for entry in (*node.inputs, *node.entries)])
+        return all(is_known(get(entry)) for entry in (*node.inputs, *node.entries))
 
     def revisit(self, nodes: Iterable[Node]) -> None:
         """Visit these nodes, and after each the nodes beside it for which something is new."""

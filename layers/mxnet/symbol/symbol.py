@@ -450,7 +450,7 @@ class Symbol(Methods):
 
         By default without casts of mixed precision, `amp_cast` and `amp_multicast`.
         """
-        return _json.dumps(self._entries, with_casts=not remove_amp_cast)
+        return _json.dumps(self._graph.nodes, self._entries, with_casts=not remove_amp_cast)
 
     def save(self, fname, remove_amp_cast: bool = True) -> None:
         """Write the graph to a file, as `tojson` has it; it appears whole or not at all."""

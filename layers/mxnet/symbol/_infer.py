@@ -155,7 +155,7 @@ class _Propagation:
         for node in nodes:
             if node.op is None:
                 continue
-            told = outputs(node, tuple([get(entry) for entry in node.inputs]))
+            told = outputs(node, tuple(map(get, node.inputs)))
             if told is None:
                 visit(node, found)
                 if not self._is_complete(node):

@@ -178,14 +178,15 @@ class _GraphParser:
         inputs = row.get("inputs", [])
         if not isinstance(inputs, list):
             raise MXNetError(f"symbol: {where}: the inputs are {quoted(inputs)}\n  expected a list")
-        if row.get("op") == "null":
+        op = row.get("op")
+        if op == "null":
             return _variable(row["name"], attrs, where)
         entries = [nodes.entry(e, where) for e in inputs]
-        operator_class = OPERATORS.get(row["op"]) if isinstance(row.get("op"), str) else None
-        if row.get("op") == "Custom":
+        operator_class = OPERATORS.get(op) if isinstance(op, str) else None
+        if op == "Custom":
             operator = self.users(attrs, where)
         elif operator_class is None:
-            operator = _operator(row.get("op"), where)
+            operator = _operator(op, where)
         else:
             graphs = self.subgraphs(row, operator_class, where, depth)
             operator = _control_flow(operator_class, graphs, attrs, len(entries), where)

@@ -105,6 +105,18 @@ def test_an_update_of_few_rows_writes_into_the_table():
     np.testing.assert_array_equal(kept[0].asnumpy(), before[0])
 
 
+@pytest.mark.engine("torch")
+def test_an_operator_that_gives_the_weight_writes_into_it():
+    weight = nd.ones((5, 3)).tostype("row_sparse")
+    places, before = [], weight.copy()
+    for gradient in gradients():
+        assert nd.sparse.sgd_update(weight, gradient, out=weight, lr=0.1) is weight
+        places.append(weight._stored.values.data_ptr())
+        before = nd.sparse.sgd_update(before, gradient, lr=0.1)  # another array each time
+    assert len({*places}) == 1
+    np.testing.assert_array_equal(weight.asnumpy(), before.asnumpy())
+
+
 @pytest.mark.engine("torch")  # MXNet's output is the table, and its gradient of the new values
 @pytest.mark.parametrize("keep", ["copy", "identity", "output", "gradient"])
 def test_what_was_computed_before_an_update_stays(keep):

@@ -26,14 +26,19 @@ log = logging.getLogger("layers.mxnet.storage")
 _warned: set[tuple[str, tuple[str, ...]]] = set()
 
 
-def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
-    """Run an operator on arrays of which some are sparse; None for an input that is left out."""
+def call(
+    operator: registry.Op, arrays: list, attributes: dict, context: Context, out: Any = None
+) -> Any:
+    """Run an operator on arrays of which some are sparse; None for an input that is left out.
+
+    A weight that is `out` is changed where it is, and is the result.
+    """
     given = [a for a in arrays if a is not None]
     stypes = tuple([a.stype for a in given])
     stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor for a in given]
     known = operator.defaults | attributes
     if updates.is_by_rows(operator, given, known):
-        return updates.call(operator, arrays, attributes, context)
+        return updates.call(operator, arrays, attributes, context, out)
     rule = rules.find(operator, stypes)
     y = None if rule is None else _without_recording(rule.function, operator, stored, known)
     y = y if y is None else _apart(y, stored)

@@ -10,7 +10,7 @@ import linecache
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import count
@@ -84,9 +84,13 @@ class Program:
         self._file = f"<graph {next(_numbers)}>"
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
-        self.function = self.bound({})
         self._static_function: Callable | None = None
         weakref.finalize(self, linecache.cache.pop, self._file, None)
+
+    @cached_property
+    def function(self) -> Callable:
+        """The graph's function, compiled when it is first asked for."""
+        return self.bound({})
 
     @property
     def nodes(self) -> list[Node]:

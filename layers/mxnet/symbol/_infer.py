@@ -257,13 +257,24 @@ def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
 
 def _input_shapes(node: Node, names: list[str], known: list[Shape | None]) -> list[Shape | None]:
     """The shapes of the inputs by the operator's rules, from those that are known."""
+    if node.op.any_size:
+        key = tuple(node.attributes.items()), tuple(known), _np_shape.is_on()
+        return _inputs_of_any_size(node.op, *key)
+    inferred = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+    return [inferred.get(name) for name in names]
 
-    def rule(known: list[Shape | None]) -> list[Shape | None]:
-        inferred = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+
+@lru_cache(maxsize=1 << 12)
+def _inputs_of_any_size(
+    operator: Op, attributes: tuple, known: tuple[Shape | None, ...], np_shape: bool
+) -> list[Shape | None]:
+    given = dict(attributes)
+    names = operator.input_names(given, len(known))
+
+    def rule(known: Sequence[Shape | None]) -> list[Shape | None]:
+        inferred = operator.infer_shapes(dict(zip(names, known)), given)
         return [inferred.get(name) for name in names]
 
-    if not node.op.any_size:
-        return rule(known)
     # The rules may refuse the sizes that stand in for unknown ones. Then they get the shapes as
     # they are, and either infer from those without an unknown size or raise their error.
     return _independent_of_unknown_sizes(rule, known) or rule(known)
@@ -297,14 +308,25 @@ def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
     if any(name in node.op.whole and not is_known(shape) for name, shape in named):
         return []
     if node.op.any_size:
-        return _independent_of_unknown_sizes(
-            lambda shapes: node.op.output_shapes(shapes, node.attributes), known
-        )
+        key = tuple(node.attributes.items()), tuple(known), _np_shape.is_on()
+        return _outputs_of_any_size(node.op, *key)
     # A custom operator's rules see real sizes only; control flow infers with its own graphs.
     return node.op.output_shapes(known, node.attributes) if all(map(is_known, known)) else []
 
 
-def _independent_of_unknown_sizes(rule: Callable, known: list[Shape | None]) -> list[Shape | None]:
+@lru_cache(maxsize=1 << 12)
+def _outputs_of_any_size(
+    operator: Op, attributes: tuple, known: tuple[Shape, ...], np_shape: bool
+) -> list[Shape | None]:
+    given = dict(attributes)
+    return _independent_of_unknown_sizes(
+        lambda shapes: operator.output_shapes([*shapes], given), known
+    )
+
+
+def _independent_of_unknown_sizes(
+    rule: Callable, known: Sequence[Shape | None]
+) -> list[Shape | None]:
     """The shapes by a rule, from those known; 0 where a size depends on one that is unknown."""
     unknown = unknown_size()
     if not any(shape is not None and unknown in shape for shape in known):

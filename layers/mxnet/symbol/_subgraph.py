@@ -42,12 +42,13 @@ class Subgraph:
     def __init__(self, entries: list[Entry]):
         self.entries = entries
         self._program, self.nodes = Program(entries), ordered(entries)
+        self._function = self._program.function  # PyTorch's tracer cannot compile it
         self.variables, self.states = self._program.variables, self._program.states
 
     def __call__(self, tensors: Iterable[Tensor], **supplied) -> tuple[Tensor, ...]:
         """Compute the outputs; they may share memory with each other and with the tensors."""
         try:
-            return self._program.function(*tensors, **supplied)
+            return self._function(*tensors, **supplied)
         except Exception as error:
             raise self._program._explained(error) from error.__cause__
 

@@ -275,6 +275,20 @@ def _linalg_sumlogdiag(A: Tensor) -> Tensor:
     return y if y.dim() else y.reshape(1)
 
 
+def _numbers_shape(A):
+    return A[:-2] or (1,) if len(A) > 1 and A[-1] == A[-2] else None
+
+
+_linalg_det.shaped(_numbers_shape)
+_linalg_sumlogdiag.shaped(_numbers_shape)
+
+
+@_linalg_slogdet.shaped
+def _(A):
+    shape = _numbers_shape(A)
+    return shape and [shape, shape]
+
+
 @op("linalg_extractdiag", names_input=True)
 def _linalg_extractdiag(A: Tensor, offset: int = 0) -> Tensor:
     """The diagonal `offset` above the main one: (..., n, n) to (..., n - |offset|)."""

@@ -502,3 +502,9 @@ for _row in (signsgd_update, signum_update, ftml_update, rmspropalex_update, lam
     _row.shaped(_like_weight)
 for _row in (mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update, mp_lamb_update_phase1):
     _row.shaped(_like_weight)
+
+
+@_adamw_update.shaped
+@_mp_adamw_update.shaped
+def _(weight, rescale_grad, shapes):
+    return weight if rescale_grad == (1,) and {*shapes[:-1]} == {weight} else None

@@ -339,7 +339,17 @@ def density(name, logarithm, doc, *parameters, flat=False):
         return _signed(row, ["sample", *parameters], {}, is_log=(bool, False))
 
     text = f"The density {doc}; with `is_log` its logarithm."
-    family(template, logarithm, f"_random_pdf_{name}", text, f"random_pdf_{name}")
+    row = family(template, logarithm, f"_random_pdf_{name}", text, f"random_pdf_{name}")
+    row.shaped(_dirichlet_shape if dirichlet else _samples_shape)
+
+
+def _samples_shape(sample, shapes):
+    return sample if all(p == sample[: len(p)] for p in shapes) else None
+
+
+def _dirichlet_shape(sample, alpha):
+    fits = len(sample) > 1 and alpha == sample[: len(alpha) - 1] + sample[-1:]
+    return sample[:-1] if fits else None
 
 
 def _log_negative_binomial(x, k, p):

@@ -46,7 +46,6 @@ REASONS: dict[str, str] = {
     "SequenceMask": _PASSES,
     "_contrib_quantize": _PASSES,
     "_image_adjust_lighting": _CALLS,
-    "_contrib_calibrate_entropy": "called once for an output, in NumPy; no slower from 8,001 bins",
     "_contrib_hawkesll": "the sum over pairs of events, for PyTorch has no loop over them",
     "_contrib_quantize_asym": _PASSES,
     "_contrib_quantize_v2": _PASSES,

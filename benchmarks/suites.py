@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .graphs import GRAPHS
 from .models import GLUONCV, OPTIMIZERS, ZOO_INFERENCE, ZOO_TRAINING
 from .other_arrays import INT8, SPARSE
 from .rows import REASONS
@@ -485,6 +486,7 @@ SUITES = (
     PIPELINE,
     LSTM,
     BUCKETING,
+    GRAPHS,
     OPTIMIZERS,
     SPARSE,
     ZOO_INFERENCE,

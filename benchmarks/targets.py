@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .graphs import GRAPHS
 from .models import GLUONCV, OPTIMIZERS, ZOO_INFERENCE, ZOO_TRAINING
 from .suites import (
     BFLOAT16,
@@ -167,6 +168,7 @@ TARGETS = [
         for run in ("eager", "recorded")
     ),
     *(Target("bucketing", case.name, "layers.mxnet", "MXNet", 1.2) for case in BUCKETING.cases),
+    *(Target("graphs", case.name, "layers.mxnet", "MXNet", 1.0) for case in GRAPHS.cases),
     *(
         Target(suite.name, case.name, f"layers.mxnet, {run}", f"torchvision, {against}", 1.05)
         for suite in (ZOO_INFERENCE, ZOO_TRAINING)

@@ -524,7 +524,7 @@ def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor]:
     if not hasattr(gradient, "_autograd_tensor"):
         raise _no_array(name, "a head gradient", gradient)
     if gradient._is_sparse and _takes_sparse(tensor):
-        dy = gradient._stored.to_coo()
+        dy = gradient._lend().to_coo()
     else:
         dy = gradient._tensor_to_keep()
     if dy.shape != tensor.shape:

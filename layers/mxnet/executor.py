@@ -12,6 +12,7 @@ import torch
 
 from . import autograd
 from ._graph import executors
+from ._graph.folded import folded
 from ._graph.program import Program, shown_values, values_of_all
 from ._op.call import as_output
 from ._sparse.rows import is_sparse
@@ -19,7 +20,7 @@ from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError, listed, quoted
 from .context import Context
 from .ndarray import NDArray, zeros
-from .symbol._node import Entry, Node, by_name, ordered
+from .symbol._node import Entry, Node, by_name
 
 __all__ = ["Executor"]
 
@@ -53,9 +54,10 @@ class Executor:
         if program is None:
             program = Program(symbol._entries if contexts else executors.merged(symbol._entries))
         self._program = program
+        self._functions: dict[Program, Callable] = {}  # by the program, bound when it is first run
+        self._predicting: Program | None = None
         self._optimized = type(symbol)(program.entries)
         self._custom = {n: n.op.with_memory() for n in program.nodes if n.op.own}
-        self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
         self._of_all: Program | None = None
         self._leaves: dict[str, torch.Tensor] = {}
@@ -129,22 +131,30 @@ class Executor:
     def _compute(self, recording: bool, training: bool) -> list[torch.Tensor]:
         """Compute the outputs; `recording` remembers for `backward` what is computed."""
         self._leaves, self._node_inputs = {}, {}
-        tensors = self._tensors(recording)
+        predicts = not (recording or training or self._monitor or self._contexts)
+        program = self._program_to_predict() if predicts else self._program
+        tensors = self._tensors(program, recording)
         with autograd._Scope(recording, training):
             if self._monitor:
                 results = self._compute_monitored(tensors)
             else:
-                results = self._program.run(self._function, tensors, self._ctx, recording)
+                results = program.run(self._bound(program), tensors, self._ctx, recording)
         self._recorded = results
         return results
 
-    def _tensors(self, recording: bool) -> list[torch.Tensor]:
-        """What the program takes: one tensor for all arguments of a name, as for all states."""
+    def _program_to_predict(self) -> Program:
+        if self._predicting is None:
+            self._predicting, places = folded(self._program)
+            self._custom |= {places[node]: run for node, run in self._custom.items()}
+        return self._predicting
+
+    def _tensors(self, program: Program, recording: bool) -> list[torch.Tensor]:
+        """What a program takes: one tensor for all arguments of a name, as for all states."""
         states = {name: array._state_tensor() for name, array in self.aux_dict.items()}
         arguments = {name: self._argument(name, recording) for name in self.arg_dict}
         return [
-            (states if i in self._program.states else arguments)[name]
-            for i, name in enumerate(self._program.inputs)
+            (states if i in program.states else arguments)[name]
+            for i, name in enumerate(program.inputs)
         ]
 
     def _argument(self, name: str, recording: bool) -> torch.Tensor:
@@ -324,10 +334,13 @@ class Executor:
         self._monitor = (callback, monitor_all) if callback else None
 
     def _bound(self, program: Program) -> Callable:
-        functions = self._custom
-        if self._contexts:
-            functions = executors.functions_on(program, functions, self._contexts, self._ctx)
-        return program.bound(functions) if functions else program.function
+        if program not in self._functions:
+            functions = self._custom
+            if self._contexts:
+                functions = executors.functions_on(program, functions, self._contexts, self._ctx)
+            bound = program.bound(functions) if functions else program.function
+            self._functions[program] = bound
+        return self._functions[program]
 
     def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Compute the outputs of all nodes; show them, and return those of the graph."""
@@ -421,7 +434,7 @@ def bind(
 
 def class_for(symbol, args: dict[str, NDArray]) -> type[Executor]:
     """The class for a graph with these arguments, of which some may be sparse."""
-    made = any(makes_sparse(node) for node in ordered(symbol._entries))
+    made = any(makes_sparse(node) for node in symbol._graph.nodes)
     if not made and not is_sparse(*args.values()):
         return Executor
     from ._sparse.executor import SparseExecutor

@@ -230,7 +230,7 @@ def _formless(error: _Formless, graph: Symbol, given: dict) -> MXNetError:
     def written(*given) -> None:
         _write(trace_module(*given), None, verbose=False)
 
-    found = shapes(graph._entries, given)
+    found = shapes(graph._graph.nodes, given)
     node, reason = failing_node(suspects, found, written, _Formless) or (None, error)
     what = "the graph" if node is None else f"operator {node.op.label!r}"
     where = "" if node is None else f"\n  in {node.name!r} of the graph"

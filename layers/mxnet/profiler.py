@@ -64,6 +64,7 @@ _SETTINGS: dict[str, Any] = {
 # the category where that is another one.
 _OPERATORS = {"cpu_op": "operator", "user_annotation": "operator", "kernel": "kernel"}
 _CUSTOM = "Custom Operator"
+_TIMED = "cuda", "xpu"  # kinds of devices
 # By the unit of a table: its columns, and its place in JSON.
 _COLUMNS = {
     "ms": ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"),
@@ -80,7 +81,7 @@ class _Session:
 
     def __init__(self):
         self.settings = dict(_SETTINGS)
-        self.running: torch.profiler.profile | None = None
+        self.running: torch.autograd.profiler.profile | None = None
         self.paused = False
         self.trace: list[dict] = []  # for dump
         # For dumps: by unit and category, the numbers of each name.
@@ -93,8 +94,13 @@ class _Session:
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it tells stderr when it begins and ends
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about CUDA, where there is none
-            profile = torch.profiler.profile(profile_memory=self.settings["profile_memory"])
-            profile.start()
+            # That of `torch.profiler` is this one, behind an import of PyTorch's compiler.
+            profile = torch.autograd.profiler.profile(
+                use_kineto=True,
+                use_device=_device(),
+                profile_memory=self.settings["profile_memory"],
+            )
+            profile.__enter__()
         self.running = profile
         State.profile = _named
 
@@ -104,7 +110,7 @@ class _Session:
             return
         State.profile = None
         running, self.running = self.running, None
-        running.stop()
+        running.__exit__(None, None, None)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.json"
             running.export_chrome_trace(str(path))
@@ -144,6 +150,12 @@ class _Session:
         finally:
             if was_running:
                 self.begin()
+
+
+def _device() -> str | None:
+    """The kind of device whose times are written down beside the CPU's."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    return accelerator.type if accelerator is not None and accelerator.type in _TIMED else None
 
 
 _session = _Session()

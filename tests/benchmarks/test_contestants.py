@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.__main__ import PYTHONS
 from benchmarks.contest import _Remote, agree
+from benchmarks.graphs import GRAPHS
 from benchmarks.suites import (
     BFLOAT16,
     BUCKETING,
@@ -49,6 +50,7 @@ SMALL = {
     PIPELINE.name: {"count": 4, "batch": 2},
     OPTIMIZERS.name: {"name": "rmsprop", "options": {}, "count": 9, "shape": (3, 2)},
     LSTM.name: {"steps": 3, "batch": 2, "size": 5, "layers": 2},
+    GRAPHS.name: {"work": "bind and predict", "nodes": 60},
     BUCKETING.name: {"count": 60, "batch": 2, "size": 4, "layers": 1},
 }
 

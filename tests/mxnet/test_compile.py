@@ -845,6 +845,17 @@ def test_a_refusal_names_what_is_changed_and_the_line(code, phase, told, tmp_pat
     assert place in message and ("def backward(" in message) is of_backward
 
 
+def test_the_mark_of_a_constant_is_pytorchs():
+    """Set by hand on the shapes of a graph that makes arrays: PyTorch's function imports a lot."""
+    from layers.mxnet._graph.program import MARK_OF_CONSTANTS
+
+    @torch.compiler.assume_constant_result
+    def function():
+        pass
+
+    assert vars(function) == {MARK_OF_CONSTANTS: True}
+
+
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
     monkeypatch.setattr("layers.mxnet._graph.compiled.MOST_KINDS", 2)
     net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))

@@ -15,7 +15,7 @@ from layers.mxnet._graph import convolutions
 
 pytestmark = [
     pytest.mark.engine("torch"),
-    pytest.mark.skipif(not convolutions._is_available(), reason="oneDNN has no AVX here"),
+    pytest.mark.skipif(not convolutions.is_available(), reason="oneDNN has no AVX here"),
 ]
 
 CHANNELS = (

@@ -145,7 +145,7 @@ def test_a_profiler_that_cannot_start(profiler, monkeypatch):
         raise RuntimeError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("torch.profiler.profile.start", refuse)
+        patch.setattr("torch.autograd.profiler.profile.__enter__", refuse)
         with pytest.raises(RuntimeError, match="no"):
             profiler.set_state("run")
     profiler.set_state("run")
@@ -296,6 +296,13 @@ def test_a_program_that_has_dumped_all_writes_no_more(tmp_path):
     done = program(tmp_path, f"import os, layers.mxnet as mx\n{BEGIN}\n{end}")
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
+
+
+def test_beginning_imports_no_compiler(tmp_path):
+    """It took seconds."""
+    end = "mx.profiler.set_state('stop'); print({'sympy', 'torch._dynamo'} & {*sys.modules})"
+    done = program(tmp_path, f"import sys, layers.mxnet as mx\n{BEGIN}\n{end}")
+    assert done.stdout == "set()\n", done.stderr
 
 
 BEGIN = "mx.profiler.set_state('run'); mx.nd.exp(mx.nd.ones((2,))).wait_to_read()"

@@ -111,13 +111,10 @@ def described(graph):
 
 
 CUT = "ignore:quantized_dtype='uint8' has no numbers below 0"
-SLOW = ("residual, entropy",)  # thousands of divergences for each of eight outputs
 
 
 @pytest.mark.filterwarnings(CUT)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_structure_and_ranges(mx, quantization, engine, name, pytestconfig):
     make, options = CASES[name]
     graph, options = make(mx), {"calib_mode": "naive"} | options

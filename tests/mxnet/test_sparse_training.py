@@ -86,6 +86,64 @@ def test_rows_of_a_gradient_are_all_that_changes():
     assert changed.tolist() == [True, False, False, True, False]
 
 
+@pytest.mark.engine("torch")
+def test_an_update_of_few_rows_writes_into_the_table():
+    """Copied once, a table of any size takes the time of the rows."""
+    updater = mx.optimizer.get_updater(mx.optimizer.Adam())
+    weight = nd.ones((5, 3)).tostype("row_sparse")
+    arrays, places = [], []
+    for gradient in gradients():
+        updater(0, gradient, weight)
+        arrays = [weight, *updater.states[0]]
+        places.append(weight._stored.values.data_ptr())
+    assert len({*places}) == 1
+    kept = [array.detach() for array in arrays]
+    before = [array.asnumpy() for array in kept]
+    updater(0, gradients(1)[0], weight)
+    assert weight._stored.values.data_ptr() != places[0]
+    assert not np.array_equal(weight.asnumpy(), before[0])
+    np.testing.assert_array_equal(kept[0].asnumpy(), before[0])
+
+
+@pytest.mark.engine("torch")
+def test_an_operator_that_gives_the_weight_writes_into_it():
+    weight = nd.ones((5, 3)).tostype("row_sparse")
+    places, before = [], weight.copy()
+    for gradient in gradients():
+        assert nd.sparse.sgd_update(weight, gradient, out=weight, lr=0.1) is weight
+        places.append(weight._stored.values.data_ptr())
+        before = nd.sparse.sgd_update(before, gradient, lr=0.1)  # another array each time
+    assert len({*places}) == 1
+    np.testing.assert_array_equal(weight.asnumpy(), before.asnumpy())
+
+
+@pytest.mark.engine("torch")  # MXNet's output is the table, and its gradient of the new values
+@pytest.mark.parametrize("keep", ["copy", "identity", "output", "gradient"])
+def test_what_was_computed_before_an_update_stays(keep):
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=1.0))
+    weight = nd.ones((5, 3)).tostype("row_sparse")
+    for gradient in gradients()[:2]:  # from then on the table is the weight's own
+        updater(0, gradient, weight)
+    values = weight.asnumpy()
+    if keep == "copy":
+        kept = weight.copy()
+    elif keep == "output":
+        (kept,) = mx.sym.var("w", stype="row_sparse").bind(mx.cpu(), {"w": weight}).forward()
+    elif keep == "identity":
+        kept = nd.identity(weight)
+    else:
+        x = nd.ones((2, 5)).tostype("csr")
+        x.attach_grad()
+        with mx.autograd.record():
+            y = nd.sparse.dot(x, weight)
+        values = np.tile(values.sum(1), (2, 1))
+    updater(0, gradients()[2], weight)
+    if keep == "gradient":
+        y.backward()
+        kept = x.grad
+    np.testing.assert_allclose(kept.asnumpy(), values, 1e-5)
+
+
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])
 @pytest.mark.parametrize("name", ["nag", "lars", "lbsgd", "groupadagrad", "sgd"])
 def test_a_gradient_stays_as_it_is(name, stype):

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import time
+from importlib import import_module
 from unittest.mock import Mock
 
 import forks
@@ -524,12 +525,12 @@ def test_a_deep_graph_runs(mx, sym):
 @pytest.mark.engine("torch")
 def test_equal_steps_of_a_graph_are_inferred_once(sym, monkeypatch):
     """A run on PyTorch's meta device takes up to a millisecond, a graph of cells has thousands."""
-    run = Mock(side_effect=sym.tile.operator.function)
-    monkeypatch.setattr(sym.tile.operator, "function", run)
+    run = Mock(side_effect=sym.slice.operator.function)
+    monkeypatch.setattr(sym.slice.operator, "function", run)
     x = sym.Variable("x")
-    ends = [sym.tile(x * i, reps=(3, 5, 7)) for i in range(100)]
+    ends = [sym.slice(x * i, begin=(1, 2), end=(4, 7)) for i in range(100)]
     for _ in range(2):
-        assert sym.Group(ends).infer_shape(x=(11, 13))[1] == [(3, 55, 91)] * 100
+        assert sym.Group(ends).infer_shape(x=(11, 13))[1] == [(3, 5)] * 100
     assert run.call_count == 1
 
 
@@ -584,6 +585,14 @@ x = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=3), name="softmax")
 module = mx.mod.Module(x)
 module.bind([("data", (2, 1, 9, 9))], [("softmax_label", (2,))])
 
+cell = mx.rnn.SequentialRNNCell()
+cell.add(mx.rnn.LSTMCell(5))
+cell.add(mx.rnn.DropoutCell(0.5))
+steps, _ = cell.unroll(3, mx.sym.Embedding(mx.sym.var("data"), input_dim=9, output_dim=4))
+x = mx.sym.pick(mx.sym.topk(steps[2], k=2, ret_typ="value"), mx.sym.argmax(steps[2], axis=1))
+x = mx.sym.where(x > 0, x, mx.sym.norm(mx.sym.one_hot(x, depth=3), axis=-1))
+mx.mod.Module(mx.sym.MakeLoss(x), label_names=None).bind([("data", (2, 3))])
+
 net = mx.gluon.nn.HybridSequential()
 net.add(mx.gluon.nn.Embedding(5, 4), mx.gluon.nn.Dense(3), mx.gluon.nn.LayerNorm())
 net.initialize()
@@ -598,6 +607,36 @@ def test_the_first_shapes_import_no_compiler():
     """PyTorch's meta device would, for up to two seconds: the commonest operators have rules."""
     found = forks.run(["-c", FIRST_SHAPES])
     assert found.stdout == "[('softmax_output', (2, 3))] (2, 3)\nset()\n", found.stderr
+
+
+def visits(mx, monkeypatch, steps):
+    """The numbers of visits of nodes for shapes and dtypes, of an RNN of unknown batch size."""
+    infer = import_module("layers.mxnet.symbol._infer")
+    counts = []
+    cell = mx.rnn.SequentialRNNCell()
+    cell.add(mx.rnn.LSTMCell(5, prefix="a_"))
+    cell.add(mx.rnn.GRUCell(5, prefix="b_"))
+    outputs, _ = cell.unroll(steps, mx.sym.var("data"), merge_outputs=True)
+    with monkeypatch.context() as patched:
+        for name in ("_infer_node_shapes", "_infer_node_types"):
+            visit, count = getattr(infer, name), []
+            counts.append(count)
+
+            def counted(node, found, visit=visit, count=count):
+                count.append(node)
+                visit(node, found)
+
+            patched.setattr(infer, name, counted)
+        outputs.infer_shape_partial(data=(0, steps, 4))
+        outputs.infer_shape(data=(3, steps, 4))
+        outputs.infer_type(data="float32")
+    return [len(count) for count in counts]
+
+
+@pytest.mark.engine("torch")
+def test_inference_visits_each_node_a_few_times(mx, monkeypatch):
+    few, many = visits(mx, monkeypatch, 10), visits(mx, monkeypatch, 40)
+    assert all(0 < more <= 4.1 * less for less, more in zip(few, many)), (few, many)
 
 
 def test_debug_str(sym):

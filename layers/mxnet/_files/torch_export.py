@@ -139,7 +139,7 @@ def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[s
         )
     else:
         return names, values
-    found = shapes(graph._entries, dict(zip(names, in_shapes)))
+    found = shapes(graph._graph.nodes, dict(zip(names, in_shapes)))
     told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
     if unknown := [n for n in labels if n not in told]:
         raise ArgumentError(
@@ -191,7 +191,7 @@ def _compare(program, module, args: tuple) -> None:
 def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
     """Return the error with the operator that cannot be traced, where it is one alone."""
     suspects = [n for n in ordered(graph._entries) if n.op is not None and not n.op.traceable]
-    found = shapes(graph._entries, given)
+    found = shapes(graph._graph.nodes, given)
     node, reason = failing_node(suspects, found, trace_module, Exception) or (None, error)
     if node is None:
         return MXNetError(f"export_model: the graph cannot be traced: {reason_of(error)}")

@@ -42,13 +42,13 @@ def static_convolutions(nodes: Iterable[Node]) -> dict[Node, Callable[..., Tenso
     A single small convolution is left as it is: nothing follows that takes channels last.
     """
     convolutions = [node for node in nodes if node.op is Convolution]
-    if not _is_available():
+    if not is_available():
         return {}
     is_single = len(convolutions) == 1
     return {node: StaticConvolution(node, is_single) for node in convolutions}
 
 
-def _is_available() -> bool:
+def is_available() -> bool:
     """True if this PyTorch has oneDNN's convolution for weights that are laid out already."""
     return (
         torch.backends.mkldnn.is_available()
@@ -71,7 +71,7 @@ class StaticConvolution:
         self._latest: tuple[tuple[Tensor, int, torch.Size] | None, Tensor | None] = None, None
 
     def __call__(self, data: Tensor, weight: Tensor, bias: Tensor | None = None, **attributes):
-        if not _suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
+        if not suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
             return self._plain(data, weight, bias, **attributes)
         if torch.is_grad_enabled():
             if not self._is_single:
@@ -116,7 +116,7 @@ def _laid_out(data: Tensor, weight: Tensor, stride: Sequence[int]) -> Tensor:
     return data.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
-def _suits(data: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+def suits(data: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     given = [data, weight] if bias is None else [data, weight, bias]
     return (
         data.dim() == weight.dim() == 4

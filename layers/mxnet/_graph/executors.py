@@ -158,7 +158,7 @@ def most_bytes(
     a variable in `trained`, not behind a `BlockGrad`. Outputs stay; variables do not count.
     """
     nodes = ordered(entries)
-    known, dtypes = _infer.shapes(entries, shapes), _infer.types(entries, types)
+    known, dtypes = _infer.shapes(nodes, shapes), _infer.types(nodes, types)
     kept = {*entries, *_with_gradients(nodes, entries, trained)}
     last = {entry: node for node in nodes for entry in node.inputs if entry[0].op is not None}
     now = most = 0

@@ -10,7 +10,7 @@ import linecache
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import count
@@ -33,6 +33,7 @@ from .recompute import recomputed
 log = logging.getLogger("layers.mxnet.hybridize")
 
 _numbers = count()
+MARK_OF_CONSTANTS = "_dynamo_marked_constant"  # what PyTorch's tracer calls, and does not trace
 
 
 class Program:
@@ -79,13 +80,17 @@ class Program:
         self.is_open = bool(source.waiting)
         self.keeps = not all(node.op.traceable for node in self._lines.values())
         if self.is_open:
-            self._names["sizes"] = _sizes(entries, variables, [n for n in nodes if _open(n)])
+            self._names["sizes"] = _sizes(nodes, variables, [n for n in nodes if _open(n)])
         self._file = f"<graph {next(_numbers)}>"
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
-        self.function = self.bound({})
         self._static_function: Callable | None = None
         weakref.finalize(self, linecache.cache.pop, self._file, None)
+
+    @cached_property
+    def function(self) -> Callable:
+        """The graph's function, compiled when it is first asked for."""
+        return self.bound({})
 
     @property
     def nodes(self) -> list[Node]:
@@ -308,15 +313,16 @@ def _open(node: Node) -> bool:
     return bool(is_told or (shape and not is_known(shape)))
 
 
-def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> Callable:
+def _sizes(nodes: list[Node], variables: list[Node], waiting: list[Node]) -> Callable:
     """Return what finds the shapes of nodes that make arrays, from those of the variables."""
 
-    @torch.compiler.assume_constant_result
     @lru_cache(maxsize=64)
     def sizes(shapes: tuple) -> tuple:
-        found = completed(entries, {(v, 0): shape for v, shape in zip(variables, shapes)})
+        found = completed(nodes, {(v, 0): shape for v, shape in zip(variables, shapes)})
         return tuple([found.get((node, 0)) for node in waiting])
 
+    # As `torch.compiler.assume_constant_result` does, which first imports for a second.
+    setattr(sizes, MARK_OF_CONSTANTS, True)
     return sizes
 
 

@@ -137,7 +137,7 @@ def _as_stored(array: NDArray, stype: str) -> NDArray:
 def _result(y: NDArray, handle: Tensor | None, context) -> NDArray:
     """Return an output as the caller sees it."""
     if isinstance(y, BaseSparseNDArray):
-        return wrap(y._stored, context, handle)
+        return wrap(y._lend(), context, handle)
     return as_output(take_tensor(y) if handle is None else handle, context)
 
 
@@ -145,5 +145,5 @@ def _gradient(array: NDArray) -> Tensor:
     """Return a gradient as PyTorch's autograd takes it."""
     if not isinstance(array, BaseSparseNDArray):
         return take_tensor(array)
-    stored = array._stored
+    stored = array._lend()
     return stored.to_gradient() if isinstance(stored, RowSparse) else stored.to_dense()

@@ -1,6 +1,7 @@
 """Sparse arrays: NDArrays that are not one tensor, but what is stored of an array.
 
-Their values are `_stored`, which is replaced and never written into. For autograd such an array is
+Their values are `_stored`, which is replaced; only rows of it that no other array has are written
+where they are (`rows.py`). For autograd such an array is
 its *handle*, a tensor of zeros in its shape that takes the memory of one element: the gradient of
 the handle is that of the array, at all its elements, and takes the form that PyTorch gives it.
 """
@@ -69,15 +70,24 @@ class Dense(torch.autograd.Function):
 
 
 class BaseSparseNDArray(NDArray):
-    """The base of the arrays of which a part is stored; the rest is 0."""
+    """The base of the arrays of which a part is stored; the rest is 0.
 
-    __slots__ = ("_handle", "_stored")
+    `_own` is the values of `_stored` where nothing else keeps them. A call of an operator does not,
+    which reads what is stored; who does asks `_lend` for it.
+    """
+
+    __slots__ = ("_handle", "_own", "_stored")
     _is_sparse = True
 
     def __init__(self, stored: Stored, context: Context, handle: torch.Tensor | None = None):
         self._stored, self._context, self._handle = stored, context, handle
-        self._leaf = self._origin = None
+        self._leaf = self._origin = self._own = None
         self._held = LENT
+
+    def _lend(self) -> Stored:
+        """What is stored, for another array or tensor: it stays as it is."""
+        self._own = None
+        return self._stored
 
     @property
     def _tensor(self) -> torch.Tensor:
@@ -328,7 +338,7 @@ class BaseSparseNDArray(NDArray):
 
     def detach(self) -> NDArray:
         """An array of the same values that is no part of the recorded computation."""
-        return type(self)(self._stored, self._context)
+        return type(self)(self._lend(), self._context)
 
 
 class CSRNDArray(BaseSparseNDArray):

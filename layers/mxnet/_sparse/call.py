@@ -17,6 +17,7 @@ from ..ndarray.register import compute
 from . import products as products  # its rules
 from . import rules, updates
 from .array import BaseSparseNDArray, Handle, wrap
+from .stored import RowSparse, with_values
 
 __all__ = ["call", "tensor_with_sparse_gradient"]
 
@@ -25,16 +26,22 @@ log = logging.getLogger("layers.mxnet.storage")
 _warned: set[tuple[str, tuple[str, ...]]] = set()
 
 
-def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
-    """Run an operator on arrays of which some are sparse; None for an input that is left out."""
+def call(
+    operator: registry.Op, arrays: list, attributes: dict, context: Context, out: Any = None
+) -> Any:
+    """Run an operator on arrays of which some are sparse; None for an input that is left out.
+
+    A weight that is `out` is changed where it is, and is the result.
+    """
     given = [a for a in arrays if a is not None]
     stypes = tuple([a.stype for a in given])
     stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor for a in given]
     known = operator.defaults | attributes
     if updates.is_by_rows(operator, given, known):
-        return updates.call(operator, arrays, attributes, context)
+        return updates.call(operator, arrays, attributes, context, out)
     rule = rules.find(operator, stypes)
     y = None if rule is None else _without_recording(rule.function, operator, stored, known)
+    y = y if y is None else _apart(y, stored)
     if rule is None or y is None:
         if {*stypes} != {"default"} and not isinstance(operator, registry.Absent):
             warn_of_dense_copies(operator.name, stypes)
@@ -88,6 +95,16 @@ def warn_of_dense_copies(name: str, stypes: tuple[str, ...]) -> None:
 _QUIET = "MXNET_STORAGE_FALLBACK_LOG_VERBOSE"
 
 
+def _apart(y: Any, stored: list) -> Any:
+    """The result of a rule, in memory of its own where it has that of rows that may be written."""
+    values = y if isinstance(y, Tensor) else y.values
+    memory = values.untyped_storage().data_ptr()
+    rows = [x.values for x in stored if isinstance(x, RowSparse)]
+    if all(x.untyped_storage().data_ptr() != memory for x in rows):
+        return y
+    return y.clone() if isinstance(y, Tensor) else with_values(y, values.clone())
+
+
 def _without_recording(function, operator, given: list, known: dict) -> Any:
     enabled = torch.is_grad_enabled()
     _set_grad_enabled(False)
@@ -123,7 +140,13 @@ class _ByRule(torch.autograd.Function):
     @staticmethod
     def forward(ctx, call, *tensors):
         rule, known, stored, y = call
-        ctx.call = rule, known, [None if isinstance(x, Tensor) else x for x in stored]
+        # The gradient of another input may read the rows of one, which may be written before it.
+        wanted = [i for i in rule.gradients if ctx.needs_input_grad[i + 1]]
+        kept = [
+            with_values(x, x.values.clone()) if isinstance(x, RowSparse) and {*wanted} - {i} else x
+            for i, x in enumerate(stored)
+        ]
+        ctx.call = rule, known, [None if isinstance(x, Tensor) else x for x in kept]
         ctx.save_for_backward(*[x for x in stored if isinstance(x, Tensor)])
         return y if isinstance(y, Tensor) else y.values.new_zeros(()).expand(y.shape)
 

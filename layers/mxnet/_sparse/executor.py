@@ -22,7 +22,11 @@ class SparseExecutor(Executor):
         for name, value in kwargs.items():
             self._assign(self.arg_dict, name, value)
         outputs = self._compute(recording=is_train, training=is_train)
-        self._outputs = [y.detach() for y in outputs]
+        given = [a._stored for a in self.arg_dict.values() if isinstance(a, BaseSparseNDArray)]
+        self._outputs = [
+            y.copy() if y._is_sparse and any(y._stored is each for each in given) else y.detach()
+            for y in outputs
+        ]
         return self.outputs
 
     def _compute(self, recording: bool, training: bool) -> list[NDArray]:
@@ -60,7 +64,11 @@ class SparseExecutor(Executor):
 
     def _array(self, name: str, recording: bool) -> NDArray:
         """An argument as the nodes see it; one that gets a gradient as a variable of this call."""
-        array = self.arg_dict[name].detach()
+        array = self.arg_dict[name]
+        if isinstance(array, BaseSparseNDArray):  # the nodes keep nothing of it
+            array = wrap(array._stored, array.context)
+        else:
+            array = array.detach()
         tensor = array._autograd_tensor
         wanted = self._grad_req.get(name) != "null"
         if recording and tensor.is_floating_point() and (wanted or self._monitor):

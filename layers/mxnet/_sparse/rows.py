@@ -36,7 +36,7 @@ def row_copies(
 ) -> Iterator[list[torch.Tensor]]:
     """Copies of rows of arrays, whose numbers rise; the arrays get their values afterwards.
 
-    Nothing but `own` has what is stored of these arrays.
+    Nothing else has what is stored of `own`. What is stored of a shared array is copied once.
     """
     pairs = [(array, False) for array in shared] + [(array, True) for array in own]
     taken = [_take_rows(array, rows) for array, _ in pairs]
@@ -61,8 +61,10 @@ def _put_rows(array: NDArray, rows: torch.Tensor, values: torch.Tensor, own: boo
     shape, before, stored = array._stored
     places, found = locate(rows, stored)
     if bool(found.all()):
-        before = before if own else before.clone()
-        array._stored = RowSparse(shape, before.index_copy_(0, places, values), stored)
+        if not own and array._own is not before:
+            before = array._own = before.clone()
+            array._stored = RowSparse(shape, before, stored)
+        before.index_copy_(0, places, values)
         return
     kept = torch.ones(len(stored), dtype=torch.bool, device=stored.device)
     kept[places[found]] = False

@@ -166,9 +166,12 @@ def _from_keys(x: Stored, keys: Tensor, values: Tensor) -> Stored:
 
 def values_at(x: Stored, keys: Tensor) -> Tensor:
     """The values of x at places, 0 where nothing is stored."""
-    values = x.values.new_zeros((len(keys), *x.values.shape[1:]))
+    if not len(x.values):
+        return x.values.new_zeros((len(keys), *x.values.shape[1:]))
     places, found = locate(keys, _keys(x))
-    values[found] = x.values[places[found]]
+    values = x.values.index_select(0, places)  # an index in brackets takes up to 200 times as long
+    if not bool(found.all()):
+        values[~found] = 0
     return values
 
 

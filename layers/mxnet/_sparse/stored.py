@@ -1,9 +1,9 @@
 """What is stored of a sparse array: its values, and where they belong.
 
-Both kinds are values themselves: nothing writes into their tensors, an array that is written takes
-another in their place. Elsewhere than at what is stored the array is 0. Indices are int64, and
-rise: the numbers of rows, and for CSR the columns in each row. What makes an array of indices from
-elsewhere calls `ordered`.
+Both kinds are values themselves: an array that is written takes another in their place, and writes
+only rows that are its own where they are (`rows.py`). Elsewhere than at what is stored the array is
+0. Indices are int64, and rise: the numbers of rows, and for CSR the columns in each row. What makes
+an array of indices from elsewhere calls `ordered`.
 """
 
 from __future__ import annotations

@@ -33,8 +33,11 @@ def is_by_rows(operator: registry.Op, arrays: list, known: dict) -> bool:
     return is_lazy and all(state.stype == weight.stype for state in states)
 
 
-def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
-    """The new weight, stored as it was; the rows of the states are written."""
+def call(operator: registry.Op, arrays: list, attributes: dict, context: Context, out: Any) -> Any:
+    """The new weight, stored as it was, or the weight itself where it is `out`.
+
+    The rows of the states are written.
+    """
     weight, gradient, *states = arrays
     if gradient.shape != weight.shape or gradient.dtype != weight.dtype:
         raise ShapeError(
@@ -42,8 +45,12 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
             f"{gradient.shape} {gradient.dtype.__name__}\n  expected one shape and dtype"
         )
     rows = rows_of(gradient)
-    new: NDArray = weight.copy()
-    with row_copies(rows, states, own=[new]) as taken:
+    if out is weight:
+        weight._refuse_recorded()
+        new: NDArray = weight
+    else:
+        new = weight.copy()
+    with row_copies(rows, [*states, new]) as taken:
         *parts, of_weight = taken
         tensors = [of_weight, gradient._stored.values, *parts]
         taken[-1] = compute(operator, tensors, attributes, context)._tensor

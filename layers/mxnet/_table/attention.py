@@ -66,6 +66,19 @@ def _contrib_interleaved_matmul_selfatt_qk(
     return _scores(q, k)
 
 
+def _part_shape(shape, heads, count):
+    """The length, the batch with its heads, and the width of a part; None as `_parts` refuses."""
+    if len(shape) != 3 or heads < 1 or shape[2] % (heads * count):
+        return None
+    return shape[0], shape[1] * heads, shape[2] // count
+
+
+@_contrib_interleaved_matmul_selfatt_qk.shaped
+def _(queries_keys_values, heads):
+    part = _part_shape(queries_keys_values, heads, 3)
+    return part and (part[1], part[0], part[0])
+
+
 @op
 def _contrib_interleaved_matmul_selfatt_valatt(
     queries_keys_values: Tensor, attention: Tensor, heads: int = REQUIRED
@@ -78,6 +91,14 @@ def _contrib_interleaved_matmul_selfatt_valatt(
     name = "_contrib_interleaved_matmul_selfatt_valatt"
     values = _parts(name, queries_keys_values, heads, 3)[2]
     return _heads_last(_weighted(name, attention, values, len(values[0])), heads)
+
+
+@_contrib_interleaved_matmul_selfatt_valatt.shaped
+def _(queries_keys_values, attention, heads):
+    part = _part_shape(queries_keys_values, heads, 3)
+    if part is None or attention != (part[1], part[0], part[0]):
+        return None
+    return part[0], queries_keys_values[1], part[2]
 
 
 @op
@@ -99,6 +120,12 @@ def _contrib_interleaved_matmul_encdec_qk(
     return _scores(q, k)
 
 
+@_contrib_interleaved_matmul_encdec_qk.shaped
+def _(queries, keys_values, heads):
+    q, k = _part_shape(queries, heads, 1), _part_shape(keys_values, heads, 2)
+    return (q[1], q[0], k[0]) if q and k and q[1:] == k[1:] else None
+
+
 @op
 def _contrib_interleaved_matmul_encdec_valatt(
     keys_values: Tensor, attention: Tensor, heads: int = REQUIRED
@@ -111,3 +138,11 @@ def _contrib_interleaved_matmul_encdec_valatt(
     name = "_contrib_interleaved_matmul_encdec_valatt"
     values = _parts(name, keys_values, heads, 2)[1]
     return _heads_last(_weighted(name, attention, values), heads)
+
+
+@_contrib_interleaved_matmul_encdec_valatt.shaped
+def _(keys_values, attention, heads):
+    part = _part_shape(keys_values, heads, 2)
+    if part is None or len(attention) != 3 or attention[::2] != (part[1], part[0]):
+        return None
+    return attention[1], keys_values[1], part[2]

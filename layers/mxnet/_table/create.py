@@ -85,13 +85,23 @@ def _arange(
     """
     if stop is None:
         start, stop = 0, start
-    count = ceil((stop - start) / step)
+    count = _count(start, stop, step)
     if count <= 0:
         raise ArgumentError(
             f"_arange: start {start}, stop {stop}, step {step}: there are no values\n"
             "  expected one or more"
         )
     return _steps(count, start, step, repeat, dtype, device)
+
+
+def _count(start, stop, step):
+    return ceil((stop - start) / step)
+
+
+@_arange.shaped
+def _(start, stop, step, repeat):
+    count = _count(*((0, start) if stop is None else (start, stop)), step)
+    return (count * repeat,) if count > 0 and repeat > 0 else None
 
 
 def _steps(count, start, step, repeat, dtype, device):
@@ -142,3 +152,8 @@ def _linspace(
     """`num` values evenly from start to stop, which is left out without `endpoint`."""
     count = num if endpoint else num + 1
     return torch.linspace(start, stop, count, dtype=torch.float64, device=device)[:num].to(dtype)
+
+
+@_linspace.shaped
+def _(num):
+    return (num,)

@@ -99,6 +99,12 @@ def CTCLoss(
     return y.to(data.dtype)
 
 
+@CTCLoss.shaped
+def _(data, label, shapes):
+    fits = len(data) == 3 and len(label) == 2 and label[0] == data[1] and label[1] <= data[0]
+    return data[1:2] if fits and all(lengths == data[1:2] for lengths in shapes[2:]) else None
+
+
 def _forward_algorithm(x, targets, steps, counts, blank: int) -> Tensor:
     """The loss by its definition: for each place in the labels, -log p of all ways to be there.
 

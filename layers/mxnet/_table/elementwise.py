@@ -258,6 +258,11 @@ def _(y):
     return {"x": y}
 
 
+@where.shaped
+def _(condition, x, y):
+    return x if x == y and condition in (x, x[:1]) else None
+
+
 @where.typed
 def _(x):
     return {"y": x}
@@ -283,6 +288,16 @@ def shape_array(data: Tensor) -> Tensor:
 def size_array(data: Tensor) -> Tensor:
     """The number of elements, as an int64 array of one."""
     return torch.tensor([data.numel()], dtype=torch.int64, device=data.device)
+
+
+@shape_array.shaped
+def _(data):
+    return (len(data),)
+
+
+@size_array.shaped
+def _():
+    return (1,)
 
 
 @shape_array.types

@@ -44,6 +44,11 @@ def _image_to_tensor(data: Tensor) -> Tensor:
     return data.movedim(-1, -3).to(torch.float32).contiguous() / 255
 
 
+@_image_to_tensor.shaped
+def _(data):
+    return (*data[:-3], data[-1], *data[-3:-1]) if len(data) in (3, 4) else None
+
+
 @_image_to_tensor.types
 def _():
     return torch.float32

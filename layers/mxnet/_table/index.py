@@ -57,6 +57,14 @@ def take(a: Tensor, indices: Tensor, axis: int = 0, mode: Mode = "clip") -> Tens
     return y if index.dim() == 1 else y.reshape(*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
 
 
+@take.shaped
+def _(a, indices, axis):
+    if not -len(a) <= axis < len(a):
+        return None
+    axis %= len(a)
+    return *a[:axis], *indices, *a[axis + 1 :]
+
+
 @op
 def Embedding(
     data: Tensor,
@@ -126,6 +134,11 @@ def one_hot(
     on, off = y.new_full((), on_value), y.new_full((), off_value)
     value = torch.where((at >= 0) & (at < depth), on, off)
     return y.scatter_(-1, at.clamp(0, depth - 1), value)
+
+
+@one_hot.shaped
+def _(indices, depth):
+    return (*indices, depth) if depth > 0 else None
 
 
 one_hot.grad(zeros)
@@ -201,10 +214,26 @@ def _(data, axis, keepdims):
     return {"index": (*data[:axis], *[1] * keepdims, *data[axis + 1 :])}
 
 
+@pick.shaped
+def _picked_shape(data, index, axis, keepdims):
+    if axis is None or not -len(data) <= axis < len(data):
+        return None
+    axis %= len(data)
+    rest = data[:axis] + data[axis + 1 :]
+    if math.prod(index) != math.prod(rest):
+        return None
+    return (*data[:axis], 1, *data[axis + 1 :]) if keepdims or not rest else rest
+
+
 @op
 def batch_take(a: Tensor, indices: Tensor) -> Tensor:
     """One element of each row: y[i] = a[i, indices[i]]."""
     return pick.run(a, indices)
+
+
+@batch_take.shaped
+def _(a, indices):
+    return _picked_shape(a, indices, -1, False)
 
 
 @op
@@ -234,6 +263,18 @@ def scatter_nd(data: Tensor, indices: Tensor, shape: Shape = REQUIRED) -> Tensor
     """
     places = _places("scatter_nd", indices, shape)
     return data.new_zeros(shape).index_put(places, data)
+
+
+@gather_nd.shaped
+def _(data, indices):
+    fits = len(indices) > 1 and indices[0] <= len(data)
+    return (*indices[1:], *data[indices[0] :]) if fits else None
+
+
+@scatter_nd.shaped
+def _(data, indices, shape):
+    fits = len(indices) > 1 and indices[0] <= len(shape)
+    return shape if fits and data == (*indices[1:], *shape[indices[0] :]) else None
 
 
 def _of_data(data):
@@ -395,6 +436,21 @@ def SequenceReverse(
 for _row in (SequenceMask, SequenceLast, SequenceReverse):
     _row.takes(_sequence_inputs)
     _row.infer(_sequence_shapes)
+
+
+@SequenceMask.shaped
+def _(data, axis):
+    return data if len(data) > 1 and axis in (0, 1) else None
+
+
+@SequenceReverse.shaped
+def _(data, axis):
+    return data if len(data) > 1 and axis == 0 else None
+
+
+@SequenceLast.shaped
+def _(data, axis):
+    return data[:axis] + data[axis + 1 :] if len(data) > 1 and axis in (0, 1) else None
 
 
 @op("_crop_assign")

@@ -64,6 +64,7 @@ class Many(registry.Op):
         data = Parameter("data", Parameter.VAR_POSITIONAL, annotation="Tensor")
         row.__signature__ = Signature([data, *keywords], return_annotation="tuple[Tensor, ...]")
         super().__init__(row, name, counted=None)
+        self.shape_rule = self._shapes
 
     def _check(self, data, number, lists):
         shown = ", ".join([f"{number} times ({', '.join(self.each)})", *self.after])
@@ -83,6 +84,13 @@ class Many(registry.Op):
                     f"{self.name}: {name} is {tuple(x.shape)}\n"
                     f"  expected ({number},), as {self.count} says"
                 )
+
+    def _shapes(self, shapes):
+        """Those of the weights, if all that they come with have these, and nothing follows."""
+        size = len(self.each)
+        groups = [shapes[i : i + size] for i in range(0, len(shapes), size)]
+        fits = not self.after and all(len({*group}) == 1 for group in groups)
+        return [group[0] for group in groups] if fits else None
 
     def _names(self, attributes, inputs):
         number = attributes.get(self.count, 1)

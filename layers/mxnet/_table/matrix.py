@@ -114,9 +114,14 @@ def batch_dot(
 
 @batch_dot.shaped
 def _(lhs, rhs, transpose_a, transpose_b):
-    if min(len(lhs), len(rhs)) < 3:
+    return _product_shape(lhs, rhs, transpose_a, transpose_b) if len(lhs) > 2 else None
+
+
+def _product_shape(a, b, transpose_a, transpose_b):
+    """The shape of `_matmul`; None where the arrays do not fit."""
+    if min(len(a), len(b)) < 2:
         return None
-    (*batch, n, k), (*others, m, p) = lhs, rhs
+    (*batch, n, k), (*others, m, p) = a, b
     n, k = (k, n) if transpose_a else (n, k)
     m, p = (p, m) if transpose_b else (m, p)
     return (*batch, n, p) if batch == others and k == m else None
@@ -152,6 +157,11 @@ def _linalg_gemm2(
     return (y if alpha == 1 else alpha * y).movedim(-2, axis)
 
 
+@_linalg_gemm2.shaped
+def _(A, B, transpose_a, transpose_b, axis):
+    return _product_shape(A, B, transpose_a, transpose_b) if axis == -2 else None
+
+
 @op("linalg_gemm")
 def _linalg_gemm(
     A: Tensor,
@@ -165,6 +175,11 @@ def _linalg_gemm(
 ) -> Tensor:
     """alpha A B + beta C, for matrices whose rows are along `axis`, their columns the last axis."""
     return _linalg_gemm2.run(A, B, transpose_a, transpose_b, alpha, axis) + beta * C
+
+
+@_linalg_gemm.shaped
+def _(A, B, C, transpose_a, transpose_b, axis):
+    return C if axis == -2 and _product_shape(A, B, transpose_a, transpose_b) == C else None
 
 
 @op("linalg_potrf", same=True, names_input=True)
@@ -258,6 +273,20 @@ def _linalg_sumlogdiag(A: Tensor) -> Tensor:
     """The sum of the logarithms of each matrix's diagonal: (..., n, n) to (...)."""
     y = _diagonal("_linalg_sumlogdiag", A, 0).log().sum(-1)
     return y if y.dim() else y.reshape(1)
+
+
+def _numbers_shape(A):
+    return A[:-2] or (1,) if len(A) > 1 and A[-1] == A[-2] else None
+
+
+_linalg_det.shaped(_numbers_shape)
+_linalg_sumlogdiag.shaped(_numbers_shape)
+
+
+@_linalg_slogdet.shaped
+def _(A):
+    shape = _numbers_shape(A)
+    return shape and [shape, shape]
 
 
 @op("linalg_extractdiag", names_input=True)

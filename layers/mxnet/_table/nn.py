@@ -326,6 +326,11 @@ def _(data):
     return {"label": data[:1]}
 
 
+@softmax_cross_entropy.shaped
+def _(data):
+    return (1,) if len(data) == 2 else None
+
+
 @op(view=True, draws=True, names_input=True)
 def Dropout(
     data: Tensor,
@@ -579,6 +584,11 @@ def _(data):
     return {"gamma": (data[1],), "beta": (data[1],)}
 
 
+@InstanceNorm.shaped
+def _(data):
+    return data if len(data) > 2 else None
+
+
 @op
 def GroupNorm(
     data: Tensor,
@@ -622,6 +632,14 @@ GroupNorm.gives(BatchNorm.outputs_rule)
 @GroupNorm.infer
 def _(num_groups):
     return {"gamma": (num_groups,), "beta": (num_groups,)}
+
+
+@GroupNorm.shaped
+def _(data, num_groups, output_mean_var):
+    if len(data) < 3 or num_groups < 1 or data[1] % num_groups:
+        return None
+    of_groups = data[0], num_groups
+    return [data, of_groups, of_groups] if output_mean_var else data
 
 
 # Convolution and pooling
@@ -831,6 +849,25 @@ def _deconvolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
     return {"weight": weight} | ({} if no_bias else {"bias": (num_filter,)})
 
 
+@Deconvolution.shaped
+def _(data, kernel, stride, dilate, pad, adj, target_shape, num_filter, num_group, layout):
+    last = _channels_last(layout)
+    stride, dilate, pad = _spatial("Deconvolution", data, kernel, stride, dilate, pad)
+    size = data[1:-1] if last else data[2:]
+    if target_shape:
+        pad, adj = _aimed(size, kernel, stride, dilate, target_shape)
+    adj = adj or (0,) * len(kernel)
+    size = [
+        s * (i - 1) + d * (k - 1) + 1 - 2 * p + a
+        for i, k, s, d, p, a in zip(size, kernel, stride, dilate, pad, adj)
+    ]
+    fits = min(size) > 0 and data[-1 if last else 1] % num_group == num_filter % num_group == 0
+    # What an adjustment may be, PyTorch says.
+    if not fits or any(a and a >= max(s, d) for a, s, d in zip(adj, stride, dilate)):
+        return None
+    return (data[0], *size, num_filter) if last else (data[0], num_filter, *size)
+
+
 Deconvolution.takes(_weighted)
 
 
@@ -1029,6 +1066,14 @@ def UpSampling(
     if len(images) == 1:
         return images[0]
     return torch.cat(images, 1) if multi_input_mode == "concat" else sum(images)
+
+
+@UpSampling.shaped
+def _(shapes, scale, sample_type):
+    if sample_type == "bilinear" or len(shapes) > 1 or len(shapes[0]) != 4:
+        return None
+    n, c, h, w = shapes[0]
+    return n, c, scale * h, scale * w
 
 
 @UpSampling.takes

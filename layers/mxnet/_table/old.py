@@ -47,6 +47,9 @@ def _(data):
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[1],))
 
 
+BatchNorm_v1.shape_rule = BatchNorm.shape_rule
+
+
 @op
 def Convolution_v1(
     data: Tensor,

@@ -490,3 +490,21 @@ def _mp_adamw_update(
     goes = torch.isfinite(scale) & (scale != 0)
     weight32.copy_(new)
     return torch.where(goes, new.to(weight.dtype), weight)
+
+
+def _like_weight(shapes):
+    return shapes[0] if len({*shapes}) == 1 else None
+
+
+for _row in (sgd_update, sgd_mom_update, nag_mom_update, adam_update, rmsprop_update, ftrl_update):
+    _row.shaped(_like_weight)
+for _row in (signsgd_update, signum_update, ftml_update, rmspropalex_update, lamb_update_phase1):
+    _row.shaped(_like_weight)
+for _row in (mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update, mp_lamb_update_phase1):
+    _row.shaped(_like_weight)
+
+
+@_adamw_update.shaped
+@_mp_adamw_update.shaped
+def _(weight, rescale_grad, shapes):
+    return weight if rescale_grad == (1,) and {*shapes[:-1]} == {weight} else None

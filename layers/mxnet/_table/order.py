@@ -8,6 +8,7 @@ import torch
 
 from ..base import ArgumentError
 from .attributes import DType
+from .reduce import along_axis
 from .registry import Tensor, constant, op, zeros
 
 
@@ -27,6 +28,12 @@ def argsort(
     if axis is None:
         data, axis = data.reshape(-1), 0
     return torch.argsort(data, axis, not is_ascend).to(dtype)
+
+
+@sort.shaped
+@argsort.shaped
+def _(data, axis):
+    return along_axis(data, axis)
 
 
 argsort.grad(zeros)
@@ -88,6 +95,18 @@ def _first(data: Tensor, axis: int, k: int, largest: bool) -> tuple[Tensor, Tens
     last = torch.arange(data.shape[axis] - 1, -1, -1, device=data.device).reshape(shape)
     index = torch.topk((bits << 32) | last, k, axis).indices
     return data.gather(axis, index), index
+
+
+@topk.shaped
+def _(data, axis, k, ret_typ):
+    shape = along_axis(data, axis)
+    if shape is None or k > shape[axis or 0]:
+        return None
+    if ret_typ == "mask":
+        return data
+    first = list(shape)
+    first[axis or 0] = k if k > 0 else shape[axis or 0]
+    return [tuple(first)] * (2 if ret_typ == "both" else 1)
 
 
 @topk.gives

@@ -35,6 +35,12 @@ def _contrib_arange_like(
 
 
 _contrib_arange_like.grad(zeros)
+_contrib_arange_like.grad(zeros)
+
+
+@_contrib_arange_like.shaped
+def _(data, axis):
+    return data if axis is None else data[axis : axis + 1 or None] or None
 
 
 @op(names_input=True)

@@ -90,6 +90,12 @@ def multi_all_finite(*data: Tensor, num_arrays: int = 1, init_output: bool = Tru
     return found.to(torch.float32).reshape(1)
 
 
+@all_finite.shaped
+@multi_all_finite.shaped
+def _(init_output):
+    return (1,) if init_output else None
+
+
 @all_finite.types
 @multi_all_finite.types
 def _():

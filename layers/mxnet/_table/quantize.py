@@ -16,6 +16,7 @@ import torch
 
 from .. import _dtype
 from ..base import ArgumentError, DTypeError
+from .divergences import divergences
 from .registry import Tensor, op, zeros
 
 OutType = Literal["auto", "int8", "uint8"]
@@ -231,10 +232,9 @@ def _contrib_calibrate_entropy(
 
     hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
 
-    P is the histogram between -t and t, with the numbers outside counted at its ends. Q is the same
-    joined to `num_quantized_bins` bins, each of which is spread evenly over those bins of P that
-    have numbers. t has the least KL divergence of Q from P (Migacz 2017, 8-bit Inference with
-    TensorRT).
+    Of the histogram between -t and t, with the numbers outside counted at its ends, and the same
+    joined to `num_quantized_bins` bins, t has the least KL divergence (Migacz 2017, 8-bit Inference
+    with TensorRT); see `divergences`.
     """
     count = hist.numel()
     fits = hist.dim() == 1 and count % 2 and hist_edges.numel() == count + 1
@@ -244,42 +244,10 @@ def _contrib_calibrate_entropy(
             f"{tuple(hist_edges.shape)}, num_quantized_bins is {num_quantized_bins}\n"
             "  expected an odd number of bins, one edge more, and not more bins afterwards"
         )
-    counts, edges = hist.double().cpu().numpy(), hist_edges.cpu().numpy()
-    middle, least = len(counts) // 2, num_quantized_bins // 2
-    found = [divergence(counts, middle - i, middle + i + 1, num_quantized_bins)
-             for i in range(least, middle + 1)]  # fmt: skip
+    found = divergences(hist.double().cpu().numpy(), num_quantized_bins)
     best = int(np.argmin(found))
-    return tuple(range_ends(hist, float(edges[middle + least + best + 1]), float(found[best])))
-
-
-def divergence(counts: np.ndarray, start: int, stop: int, bins: int) -> float:
-    """The KL divergence of Q from P, see above, the bins `start` to `stop` lying between ± t."""
-    inside = counts[start:stop].copy()
-    inside[0] = 0  # MXNet takes it for one that is outside
-    p = inside.copy()
-    p[0] += counts[: start + 1].sum()
-    p[-1] += counts[stop:].sum()
-    width = len(p) // bins
-    firsts = np.arange(bins) * width
-    each = np.add.reduceat(inside, firsts) / np.maximum(np.add.reduceat(inside != 0, firsts), 1)
-    lengths = np.full(bins, width)
-    lengths[-1] = len(p) - width * (bins - 1)
-    q = np.repeat(each, lengths) * (p != 0)
-    p, q = smooth(p), smooth(q)
-    if p is None or q is None:
-        return np.inf
-    p, q = p / p.sum(), q / q.sum()
-    return float((p * np.log(p / q)).sum())
-
-
-def smooth(p: np.ndarray, eps: float = 0.0001) -> np.ndarray | None:
-    """p with eps where it is 0, taken evenly from the others; None where these are too few."""
-    empty = p == 0
-    count = int(empty.sum())
-    taken = eps * count / max(len(p) - count, 1)
-    if count == len(p) or taken >= 1:
-        return None
-    return np.where(empty, eps, p - taken)
+    end = hist_edges[-len(found) + best]
+    return tuple(range_ends(hist, float(end), float(found[best])))
 
 
 @_contrib_calibrate_entropy.shaped

@@ -69,13 +69,15 @@ def distribution(name, draw, doc, arrays=None, aliases=(), positive=(), from_zer
     text, names = f"Draws {doc}.", (f"random_{name}", *aliases)
     drawn = family(random, draw, f"_random_{name}", text, *names, draws=True)
     drawn.sized(_as_the_graph_tells(drawn))
+    drawn.shaped(lambda shape: _sizes(name, shape))
     text = f"Draws {doc}, in the shape of data."
-    family(like, draw, f"_random_{name}_like", text, draws=True).grad(zeros)
+    family(like, draw, f"_random_{name}_like", text, draws=True, same=True).grad(zeros)
     text = f"For each element of the parameters, `shape` draws {doc}."
     rules = {"draws": True, "names_input": True}
     row = family(sample, draw, f"_sample_{name}", text, f"sample_{name}", **rules)
     row.grad(zeros)
     row.types(lambda dtype: dtype or torch.float32)
+    row.shaped(lambda shapes, shape: shapes[0] + shape if len({*shapes}) == 1 else None)
 
 
 def _as_the_graph_tells(operator):
@@ -210,6 +212,11 @@ def _random_randint(
 _random_randint.sized(_as_the_graph_tells(_random_randint))
 
 
+@_random_randint.shaped
+def _(shape):
+    return _sizes("randint", shape)
+
+
 @_random_randint.types
 def _(dtype):
     return dtype or torch.int32
@@ -234,6 +241,12 @@ def _sample_multinomial(
 @_sample_multinomial.gives
 def _(get_prob):
     return 2 if get_prob else 1
+
+
+@_sample_multinomial.shaped
+def _(data, shape, get_prob):
+    size = data[:-1] + shape or (1,)
+    return [size, size] if get_prob else size
 
 
 @_sample_multinomial.types
@@ -326,7 +339,17 @@ def density(name, logarithm, doc, *parameters, flat=False):
         return _signed(row, ["sample", *parameters], {}, is_log=(bool, False))
 
     text = f"The density {doc}; with `is_log` its logarithm."
-    family(template, logarithm, f"_random_pdf_{name}", text, f"random_pdf_{name}")
+    row = family(template, logarithm, f"_random_pdf_{name}", text, f"random_pdf_{name}")
+    row.shaped(_dirichlet_shape if dirichlet else _samples_shape)
+
+
+def _samples_shape(sample, shapes):
+    return sample if all(p == sample[: len(p)] for p in shapes) else None
+
+
+def _dirichlet_shape(sample, alpha):
+    fits = len(sample) > 1 and alpha == sample[: len(alpha) - 1] + sample[-1:]
+    return sample[:-1] if fits else None
 
 
 def _log_negative_binomial(x, k, p):

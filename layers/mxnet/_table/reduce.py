@@ -6,6 +6,7 @@ the axes with size 1. What is reduced to one number has the shape (1,).
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import torch
@@ -141,6 +142,11 @@ def norm(
     return y if y.dim() else y.reshape(1)
 
 
+@norm.shaped
+def _(data, ord, axis, keepdims):
+    return _reduced_shape(data, axis, keepdims, False) if ord in (1, 2) else None
+
+
 def _argument(function, data, axis, keepdims):
     if axis is None:
         y = function(data).reshape([1] * data.dim() if keepdims else 1)
@@ -174,6 +180,17 @@ def argmax_channel(data: Tensor) -> Tensor:
     return _argument(torch.argmax, data, 1, False)
 
 
+@argmax.shaped
+@argmin.shaped
+def _(data, axis, keepdims):
+    return _reduced_shape(data, None if axis is None else (axis,), keepdims, False)
+
+
+@argmax_channel.shaped
+def _(data):
+    return _reduced_shape(data, (1,), False, False)
+
+
 argmax.grad(zeros)
 argmin.grad(zeros)
 argmax_channel.grad(zeros)
@@ -204,6 +221,11 @@ def L2Normalization(
     return data / torch.sqrt(square + eps)
 
 
+@L2Normalization.shaped
+def _(data, mode):
+    return data if mode == "instance" or len(data) > 2 else None
+
+
 @op(names_input=True)
 def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The mean and the variance Σ(x - mean)² / n over axes, None for all.
@@ -222,6 +244,12 @@ def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Te
     return (mean, var) if mean.dim() else (mean.reshape(1), var.reshape(1))
 
 
+@moments.shaped
+def _(data, axes, keepdims):
+    shape = _reduced_shape(data, axes, keepdims, False)
+    return shape and [shape, shape]
+
+
 @moments.gives
 def _():
     return 2
@@ -234,6 +262,14 @@ def _np_cumsum(a: Tensor, axis: int | None = None, dtype: DType | None = None) -
         a, axis = a.reshape(-1), 0
     kind = torch.int64 if a.dtype is torch.bool else a.dtype
     return torch.cumsum(a, axis, dtype=dtype or kind)
+
+
+@_np_cumsum.shaped
+def along_axis(a, axis):
+    """The shape of what an operator computes along an axis, or with None of a flattened array."""
+    if axis is None:
+        return (math.prod(a),)
+    return a if -len(a) <= axis < len(a) else None
 
 
 @_np_cumsum.types

@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..base import ArgumentError, ShapeError, UnsupportedError
 from .registry import REQUIRED, Op, Tensor, op
+from .shape import Concat
 
 KERNELS = {  # and the number of gates
     "rnn_relu": (torch.rnn_relu, 1),
@@ -300,6 +301,9 @@ RNN_OF_PARTS = _OfParts()
 def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
     """The arrays one after the other along an axis: the `parameters` of RNN from flat parts."""
     return torch.cat(data, dim)
+
+
+_rnn_param_concat.shaped(Concat.shape_rule)
 
 
 @_rnn_param_concat.back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from builtins import slice as span
+from operator import mul
 from typing import Literal
 
 import torch
@@ -370,6 +371,13 @@ def tile(data: Tensor, reps: Shape = REQUIRED) -> Tensor:
     if min(reps, default=1) < (0 if _np_shape.is_on() else 1):
         raise ArgumentError(f"tile: reps is {reps}\n  expected numbers of 1 or more")
     return torch.tile(data, reps)
+
+
+@tile.shaped
+def _(data, reps):
+    count = max(len(data), len(reps))
+    sizes, times = [(1,) * (count - len(part)) + part for part in (data, reps)]
+    return [tuple(map(mul, sizes, times))] if min(reps, default=1) > 0 else None
 
 
 @op(names_input=True)

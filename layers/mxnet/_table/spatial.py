@@ -44,6 +44,18 @@ def GridGenerator(
     return (data + torch.stack(at[::-1])) / half - 1
 
 
+@GridGenerator.shaped
+def _(data, transform_type, target_shape):
+    if transform_type == "affine":
+        return _grid_shape(data, target_shape)
+    return data if len(data) == 4 and data[1] == 2 else None
+
+
+def _grid_shape(matrix, size):
+    fits = len(matrix) == 2 and matrix[1] == 6 and len(size) == 2 and min(size) > 0
+    return (matrix[0], 2, *size) if fits else None
+
+
 def _affine(name, matrix, size):
     """The grid (n, 2, *size) of affine maps (n, 6)."""
     if matrix.dim() != 2 or matrix.shape[1] != 6 or len(size) != 2 or min(size) < 1:
@@ -82,6 +94,12 @@ def BilinearSampler(data: Tensor, grid: Tensor, cudnn_off: bool | None = None) -
     return F.grid_sample(data, grid.movedim(1, -1), align_corners=True)
 
 
+@BilinearSampler.shaped
+def _sampled_shape(data, grid):
+    fits = grid and len(data) == len(grid) == 4 and grid[:2] == (data[0], 2)
+    return (*data[:2], *grid[2:]) if fits else None
+
+
 @op
 def SpatialTransformer(
     data: Tensor,
@@ -102,6 +120,11 @@ def SpatialTransformer(
         (n, c, h, w).
     """
     return BilinearSampler.run(data, _affine("SpatialTransformer", loc, target_shape))
+
+
+@SpatialTransformer.shaped
+def _(data, loc, target_shape):
+    return _sampled_shape(data, _grid_shape(loc, target_shape))
 
 
 @SpatialTransformer.infer
@@ -232,6 +255,11 @@ def LRN(
         return data * (root * root.sqrt())
     root = total.rsqrt_()  # a third of the time of a power, and in memory that is there
     return root.mul_(root.sqrt()).mul_(data)
+
+
+@LRN.shaped
+def _(data, nsize):
+    return data if len(data) == 4 and nsize > 0 else None
 
 
 def _fold_settings(name, kernel, stride, dilate, pad):

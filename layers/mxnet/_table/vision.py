@@ -47,26 +47,40 @@ def _contrib_BilinearResize2D(
             f"_contrib_BilinearResize2D: data is {tuple(data.shape)}, like is {shape}\n"
             "  expected (n, c, h, w), and like of 4 axes in mode 'like'"
         )
-    h, w = data.shape[2:]
-    if mode == "like":
-        size = like.shape[2:]
-    elif mode in _PARITY:
-        size = [s + _PARITY[mode][s % 2] for s in (h, w)]
-    elif scale_height is None and scale_width is None and mode == "size":
-        size = (height, width)
-    elif scale_height is None or scale_width is None:
-        raise ArgumentError(
-            f"_contrib_BilinearResize2D: scale_height is {scale_height}, scale_width is "
-            f"{scale_width}\n  expected both, with mode {mode!r}"
-        )
-    elif mode == "size":
-        size = (int(h * scale_height), int(w * scale_width))
-    else:
-        size = [int((s - s % 2) * k) + s % 2 for s, k in ((h, scale_height), (w, scale_width))]
+    scales = scale_height, scale_width
+    like_size = None if like is None else like.shape[2:]
+    size = _size(data.shape[2:], like_size, (height, width), scales, mode)
     for axis, n in zip((2, 3), size):
         if n == 1 and not align_corners:  # PyTorch would take the middle
             data = data.narrow(axis, 0, 1)
     return F.interpolate(data, tuple(size), mode="bilinear", align_corners=align_corners)
+
+
+def _size(data, like, given, scales, mode):
+    """The height and the width of the result, from those of `data` and `like`."""
+    if mode == "like":
+        return like
+    if mode in _PARITY:
+        return tuple([s + _PARITY[mode][s % 2] for s in data])
+    if scales == (None, None) and mode == "size":
+        return given
+    if None in scales:
+        raise ArgumentError(
+            f"_contrib_BilinearResize2D: scale_height is {scales[0]}, scale_width is {scales[1]}\n"
+            f"  expected both, with mode {mode!r}"
+        )
+    if mode == "size":
+        return tuple([int(s * k) for s, k in zip(data, scales)])
+    return tuple([int((s - s % 2) * k) + s % 2 for s, k in zip(data, scales)])
+
+
+@_contrib_BilinearResize2D.shaped
+def _(data, shapes, height, width, scale_height, scale_width, mode):
+    if any(len(shape) != 4 for shape in shapes):
+        return None
+    scales = scale_height, scale_width
+    size = _size(data[2:], shapes[-1][2:], (height, width), scales, mode)
+    return (*data[:2], *size) if min(size) > 0 else None
 
 
 @_contrib_BilinearResize2D.takes
@@ -91,3 +105,10 @@ def _contrib_AdaptiveAvgPooling2D(data: Tensor, output_size: Shape = ()) -> Tens
             f"_contrib_AdaptiveAvgPooling2D: data is {tuple(data.shape)}\n  expected (n, c, h, w)"
         )
     return F.adaptive_avg_pool2d(data, size if len(size) == 2 else size * 2)
+
+
+@_contrib_AdaptiveAvgPooling2D.shaped
+def _(data, output_size):
+    size = output_size or (1,)
+    fits = len(data) == 4 and len(size) < 3 and min(size) > 0
+    return (*data[:2], size[0], size[-1]) if fits else None

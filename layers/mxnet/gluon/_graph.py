@@ -147,7 +147,7 @@ class Graph:
     def tell(self, args: list[NDArray]) -> None:
         """Tell the shapes of all parameters from those of the inputs."""
         given = {v.name: a.shape for v, a in zip(self.inputs, args)}
-        found = shapes(self.symbol._entries, given)
+        found = shapes(self.symbol._graph.nodes, given)
         told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
         for name, parameter in zip(self.program.inputs, self.sources):
             if isinstance(parameter, Parameter) and name in told:
@@ -156,7 +156,7 @@ class Graph:
     def tell_types(self, args: list[NDArray]) -> None:
         """Tell the dtypes of all parameters from those of the inputs."""
         given = {v.name: a._autograd_tensor.dtype for v, a in zip(self.inputs, args)}
-        found = types(self.symbol._entries, given)
+        found = types(self.symbol._graph.nodes, given)
         for node, parameter in zip(self.program.variables, self.sources):
             dtype = found.get((node, 0))
             if isinstance(parameter, Parameter) and dtype not in (None, to_torch(parameter.dtype)):

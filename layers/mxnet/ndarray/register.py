@@ -195,7 +195,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
     if True in [a._is_sparse for a in arrays] or operator.stores_sparse(attributes):
         from .._sparse.call import call as call_sparse
 
-        result = call_sparse(operator, [*inputs.values()], attributes, context)
+        result = call_sparse(operator, [*inputs.values()], attributes, context, out)
     else:
         states = operator.state_names(attributes)
         places = operator.places(attributes, len(inputs)) if states else inputs
@@ -422,7 +422,8 @@ def give(result: Any, out: Any) -> Any:
     for target, value in zip(targets, results):
         if target.shape != value.shape:
             raise ArgumentError(f"out: the array is {target.shape}\n  expected {value.shape}")
-        target[:] = value if value.stype == target.stype else value._as_dense()
+        if value is not target:
+            target[:] = value if value.stype == target.stype else value._as_dense()
     return out
 
 

@@ -18,20 +18,18 @@ def without_casts(entries: list[Entry]) -> list[Entry]:
 
     Casts that are outputs themselves stay, as in MXNet.
     """
-    nodes = ordered(entries)
-    if not any(_is_cast(node) for node in nodes):
-        return entries
     copies: dict[Node, Node] = {}
     passed: dict[Entry, Entry] = {}
-    for node in nodes:
+    for node in ordered(entries):
         inputs = [passed.get(entry) or (copies[entry[0]], entry[1]) for entry in node.inputs]
         copies[node] = node.copied(inputs) if node.inputs else node
-        if _is_cast(node):
+        if is_cast(node):
             passed |= dict(zip(node.entries, inputs))
     return [(copies[node], index) for node, index in entries]
 
 
-def _is_cast(node: Node) -> bool:
+def is_cast(node: Node) -> bool:
+    """True if a node casts for mixed precision."""
     return node.op is not None and node.op.name in CASTS
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NoReturn
 
 import torch
 
 from .. import _dtype, _np_shape
 from .._np_shape import is_known, unknown_size
 from .._table.attributes import parser
-from .._table.registry import ask
+from .._table.registry import Op, ask
 from ..base import (
     ArgumentError,
     DTypeError,
@@ -20,7 +22,7 @@ from ..base import (
     note,
     quoted,
 )
-from ._node import Entry, Node, ordered
+from ._node import Entry, Node
 
 Shape = tuple[int, ...]
 _read_shape = parser(tuple[int, ...])
@@ -41,20 +43,18 @@ TYPE_NUMBERS = {
 NUMBERED = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
 
 
-def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
+def shapes(nodes: list[Node], given: dict[str, Shape]) -> dict[Entry, Shape]:
     """The shapes of all outputs of all nodes, as far as those of some variables determine them.
 
-    An unknown size is 0, with np_shape semantics -1.
+    The nodes are `ordered`. An unknown size is 0, with np_shape semantics -1.
     """
     return completed(
-        entries,
-        {(n, 0): given[n.name] for n in ordered(entries) if n.op is None and n.name in given},
+        nodes, {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
     )
 
 
-def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[Entry, Shape]:
+def completed(nodes: list[Node], given: dict[Entry, Shape | None]) -> dict[Entry, Shape]:
     """As `shapes`, by variable and not by name: two variables may have one name."""
-    nodes = ordered(entries)
     found: dict[Entry, Shape] = {}
     for node in nodes:
         if node.op is None:
@@ -64,8 +64,36 @@ def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[En
             shape = declared if _tells_nothing(shape) else shape
             if not _tells_nothing(shape):
                 found[node, 0] = tuple(shape)
-    _Propagation(nodes, found, _infer_node_shapes).run(nodes)
+    np_shape = _np_shape.is_on()
+
+    def outputs(node: Node, known: tuple) -> tuple[Shape, ...] | None:
+        operator = node.op
+        if operator.own or not operator.any_size:
+            return None
+        try:
+            return _shapes_of_known(operator, tuple(node.attributes.items()), known, np_shape)
+        except (MXNetError, *WRONG_ATTRIBUTES) as error:
+            _raise_located(error, node, known)
+
+    _Propagation(nodes, found, outputs, _infer_node_shapes, is_known)
     return found
+
+
+@lru_cache(maxsize=1 << 14)  # graphs have many nodes that are alike
+def _shapes_of_known(
+    operator: Op, attributes: tuple, known: tuple[Shape | None, ...], np_shape: bool
+) -> tuple[Shape, ...] | None:
+    """The shapes of an operator's outputs from its inputs'; None unless all of them are known."""
+    if not all(map(is_known, known)):
+        return None
+    given = dict(attributes)
+    if operator.same:
+        is_one = len({*known}) == 1 and operator.count_outputs(given) == 1
+        return known[:1] if is_one else None
+    if operator.sized_rule and operator.sized_function(given):
+        return None
+    found = [with_unknown_sizes(tuple(s)) for s in operator.output_shapes([*known], given)]
+    return tuple(found) if all(map(is_known, found)) else None
 
 
 def declared_shape(node: Node) -> Shape | None:
@@ -100,27 +128,55 @@ def _wrong_declaration(node: Node, key: str, expected: str) -> ArgumentError:
 
 
 class _Propagation:
-    """Visits nodes until nothing more is found: a node again after something around it has changed.
+    """Finds what is known of all outputs of all nodes, from what is known of some.
+
+    Each node is visited once, after its inputs. Where that leaves something unknown around a node,
+    it is visited again when something around it becomes known, until nothing more is found.
 
     Parameters
     ----------
     nodes : list of Node
+        Each after its inputs.
     found : dict of Entry to value
-        What is known; `visit` adds to it.
+        What is known; `run` adds to it.
+    outputs : callable
+        ``outputs(node, values of its inputs)`` returns those of its outputs, None where not all are
+        known or more than the inputs is needed to tell.
     visit : callable
         ``visit(node, found)`` infers from what is known around a node what is not.
+    is_known : callable
+        True for a value of which nothing is unknown, None being one.
     """
 
-    def __init__(self, nodes: list[Node], found: dict, visit: Callable):
-        self.found, self.visit = found, visit
-        self._users: dict[Entry, list[Node]] = {}
+    def __init__(self, nodes: list[Node], found: dict, outputs, visit, is_known):
+        self.found, self.visit, self._is_known = found, visit, is_known
+        get = found.get
+        left = []
         for node in nodes:
-            for entry in dict.fromkeys(node.inputs):
-                self._users.setdefault(entry, []).append(node)
+            if node.op is None:
+                continue
+            told = outputs(node, tuple(map(get, node.inputs)))
+            if told is None:
+                visit(node, found)
+                if not self._is_complete(node):
+                    left.append(node)
+            elif len(told) == 1:
+                found[node, 0] = told[0]
+            else:
+                found.update(zip([(node, i) for i in range(len(told))], told))
+        self._beside: dict[Entry, list[Node]] = {}
+        for node in left:
+            for entry in dict.fromkeys((*node.inputs, *node.entries)):
+                self._beside.setdefault(entry, []).append(node)
+        self.revisit(reversed(left))
 
-    def run(self, nodes: Iterable[Node]) -> None:
+    def _is_complete(self, node: Node) -> bool:
+        get, is_known = self.found.get, self._is_known
+        return all(is_known(get(entry)) for entry in (*node.inputs, *node.entries))
+
+    def revisit(self, nodes: Iterable[Node]) -> None:
         """Visit these nodes, and after each the nodes beside it for which something is new."""
-        queue = deque(node for node in nodes if node.op is not None)
+        queue = deque(nodes)
         waiting = set(queue)
         while queue:
             node = queue.popleft()
@@ -131,34 +187,39 @@ class _Propagation:
             for entry, known in zip(around, before):
                 if self.found.get(entry) != known:
                     # What it has told of its own outputs tells itself nothing.
-                    beside = self._users.get(entry, ()) if entry[0] is node else self.around(entry)
-                    again = [n for n in beside if n not in waiting]
+                    own = entry[0] is node
+                    again = [n for n in self.beside(entry) if n not in waiting]
+                    again = [n for n in again if n is not node] if own else again
                     queue.extend(again)
                     waiting.update(again)
 
-    def around(self, entry: Entry) -> list[Node]:
-        """The nodes that give or take an output."""
-        return [n for n in (entry[0], *self._users.get(entry, ())) if n.op is not None]
+    def beside(self, entry: Entry) -> Sequence[Node]:
+        """The nodes that give or take an output, and of which something was not known."""
+        return self._beside.get(entry, ())
 
 
 def _infer_node_shapes(node: Node, found: dict[Entry, Shape]) -> None:
     """Infer shapes around a node from those known; an error says in which node it arose."""
     try:
         _infer_inputs_and_outputs(node, found)
-    except MXNetError as error:
+    except (MXNetError, *WRONG_ATTRIBUTES) as error:
+        _raise_located(error, node, [found.get(entry) for entry in node.inputs])
+
+
+def _raise_located(error: Exception, node: Node, known: Sequence[Shape | None]) -> NoReturn:
+    """Raise the error with the node in which it arose; one of PyTorch or Python as ours."""
+    if isinstance(error, MXNetError):
         if f"{node.op.name} {quoted(node.name)}" not in str(error):
             note(error, f"  in {node.op.name} {quoted(node.name)} of a Symbol")
-        raise
-    except WRONG_ATTRIBUTES as error:
-        if node.op.own:
-            raise
-        named = zip(node.input_names, [found.get(entry) for entry in node.inputs])
-        shapes = {name: shape for name, shape in named if is_known(shape)}
-        shown = [f"{n} {s}" for n, s in shapes.items()]
-        shown += [f"{n}={quoted(v)}" for n, v in node.attributes.items()]
-        problem = explained(error, shapes)[1] or type(error).__name__
-        where = f"  in {node.op.name}({', '.join(shown)})"
-        raise ShapeError(f"{node.op.name} {quoted(node.name)}: {problem}\n{where}") from error
+        raise error
+    if node.op.own:
+        raise error
+    shapes = {name: shape for name, shape in zip(node.input_names, known) if is_known(shape)}
+    shown = [f"{n} {s}" for n, s in shapes.items()]
+    shown += [f"{n}={quoted(v)}" for n, v in node.attributes.items()]
+    problem = explained(error, shapes)[1] or type(error).__name__
+    where = f"  in {node.op.name}({', '.join(shown)})"
+    raise ShapeError(f"{node.op.name} {quoted(node.name)}: {problem}\n{where}") from error
 
 
 # What rules and functions of operators raise where nothing has checked the attributes before.
@@ -196,13 +257,24 @@ def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
 
 def _input_shapes(node: Node, names: list[str], known: list[Shape | None]) -> list[Shape | None]:
     """The shapes of the inputs by the operator's rules, from those that are known."""
+    if node.op.any_size:
+        key = tuple(node.attributes.items()), tuple(known), _np_shape.is_on()
+        return _inputs_of_any_size(node.op, *key)
+    inferred = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+    return [inferred.get(name) for name in names]
 
-    def rule(known: list[Shape | None]) -> list[Shape | None]:
-        inferred = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+
+@lru_cache(maxsize=1 << 12)
+def _inputs_of_any_size(
+    operator: Op, attributes: tuple, known: tuple[Shape | None, ...], np_shape: bool
+) -> list[Shape | None]:
+    given = dict(attributes)
+    names = operator.input_names(given, len(known))
+
+    def rule(known: Sequence[Shape | None]) -> list[Shape | None]:
+        inferred = operator.infer_shapes(dict(zip(names, known)), given)
         return [inferred.get(name) for name in names]
 
-    if not node.op.any_size:
-        return rule(known)
     # The rules may refuse the sizes that stand in for unknown ones. Then they get the shapes as
     # they are, and either infer from those without an unknown size or raise their error.
     return _independent_of_unknown_sizes(rule, known) or rule(known)
@@ -236,14 +308,25 @@ def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
     if any(name in node.op.whole and not is_known(shape) for name, shape in named):
         return []
     if node.op.any_size:
-        return _independent_of_unknown_sizes(
-            lambda shapes: node.op.output_shapes(shapes, node.attributes), known
-        )
+        key = tuple(node.attributes.items()), tuple(known), _np_shape.is_on()
+        return _outputs_of_any_size(node.op, *key)
     # A custom operator's rules see real sizes only; control flow infers with its own graphs.
     return node.op.output_shapes(known, node.attributes) if all(map(is_known, known)) else []
 
 
-def _independent_of_unknown_sizes(rule: Callable, known: list[Shape | None]) -> list[Shape | None]:
+@lru_cache(maxsize=1 << 12)
+def _outputs_of_any_size(
+    operator: Op, attributes: tuple, known: tuple[Shape, ...], np_shape: bool
+) -> list[Shape | None]:
+    given = dict(attributes)
+    return _independent_of_unknown_sizes(
+        lambda shapes: operator.output_shapes([*shapes], given), known
+    )
+
+
+def _independent_of_unknown_sizes(
+    rule: Callable, known: Sequence[Shape | None]
+) -> list[Shape | None]:
     """The shapes by a rule, from those known; 0 where a size depends on one that is unknown."""
     unknown = unknown_size()
     if not any(shape is not None and unknown in shape for shape in known):
@@ -308,36 +391,65 @@ def _merge(node: Node, name: str, known: Shape | None, inferred: Shape) -> Shape
 
 
 def types(
-    entries: list[Entry], given: dict[str, torch.dtype], default: torch.dtype | None = torch.float32
+    nodes: list[Node], given: dict[str, torch.dtype], default: torch.dtype | None = torch.float32
 ) -> dict[Entry, torch.dtype]:
     """The dtypes of all outputs of all nodes, from those of some variables.
 
-    A dtype that nothing around it determines is the default; with None it is left out.
+    The nodes are `ordered`. A dtype that nothing around it determines is the default; with None it
+    is left out.
     """
-    nodes = ordered(entries)
     known = {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
-    return completed_types(entries, known, default)
+    return completed_types(nodes, known, default)
 
 
 def completed_types(
-    entries: list[Entry],
+    nodes: list[Node],
     given: dict[Entry, torch.dtype],
     default: torch.dtype | None = torch.float32,
 ) -> dict[Entry, torch.dtype]:
     """As `types`, by variable and not by name: two variables may have one name."""
-    nodes, found = ordered(entries), dict(given)
+    found = dict(given)
     for node in nodes:
         if node.op is None and (node, 0) not in found:
             declared = declared_type(node)
             if declared is not None:
                 found[node, 0] = declared
-    propagation = _Propagation(nodes, found, _infer_node_types)
-    propagation.run(nodes)
+    propagation = _Propagation(nodes, found, _known_types, _infer_node_types, _is_told)
     for node in nodes if default is not None else ():
         if (node, 0) not in found:
             found[node, 0] = default
-            propagation.run(propagation.around((node, 0)))
+            propagation.revisit(propagation.beside((node, 0)))
     return found
+
+
+def _is_told(dtype: torch.dtype | None) -> bool:
+    return dtype is not None
+
+
+def _known_types(node: Node, known: tuple) -> tuple[torch.dtype, ...] | None:
+    if node.op.own or not node.op.any_size:
+        return None
+    return _types_of_known(node.op, tuple(node.attributes.items()), known)
+
+
+@lru_cache(maxsize=1 << 12)
+def _types_of_known(
+    operator: Op, attributes: tuple, known: tuple[torch.dtype | None, ...]
+) -> tuple[torch.dtype, ...] | None:
+    """The dtypes of an operator's outputs from its inputs'; None unless all of them are known.
+
+    None also where inputs that are to have one dtype have several: the visit says which.
+    """
+    if None in known:
+        return None
+    given = dict(attributes)
+    names = operator.input_names(given, len(known))
+    if operator.one_type(given):
+        told = [dtype for name, dtype in zip(names, known) if name != "label"]
+        if not told or (operator.same and len({*told}) > 1):
+            return None
+        return (told[0],) * operator.count_outputs(given)
+    return tuple(operator.output_types(dict(zip(names, known)), given)) or None
 
 
 def _infer_node_types(node: Node, found: dict[Entry, torch.dtype]) -> None:

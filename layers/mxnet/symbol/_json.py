@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import _np_shape
 from .._op.registered import find
@@ -19,7 +17,7 @@ from .._op.user_op import UserOp
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
 from ..operator import expect_registered
-from ._casts import without_casts
+from ._casts import is_cast, without_casts
 from ._infer import declared_shape, declared_type
 from ._node import HIDDEN, Entry, Node, ordered, with_hidden_names
 from ._onednn import OPERATORS as FUSED
@@ -36,54 +34,73 @@ MOST_NESTED = 8  # graphs inside graphs
 # graph may have this many, or one for each of this many characters of its text, whichever is more.
 MOST_OUTPUTS = 1 << 16
 CHARACTERS_PER_OUTPUT = 64
+_encoded = json.JSONEncoder().encode
 
 
-def dumps(entries: list[Entry], with_casts: bool = True) -> str:
-    """The graph of some entries, in MXNet's format; with the casts of mixed precision or not."""
+def dumps(nodes: list[Node], entries: list[Entry], with_casts: bool = True) -> str:
+    """The graph of some entries, in MXNet's format; with the casts of mixed precision or not.
+
+    `nodes` are those that the entries depend on, `ordered`.
+    """
     modules: dict[str, str] = {}
-    graph = _graph(entries, with_casts, modules)
+    graph = _graph_text(nodes, entries, with_casts, modules)
     attrs: dict[str, list] = {"mxnet_version": ["int", VERSION]}
     if _np_shape.is_on():
         attrs["is_np_shape"] = ["int", 1]
     if modules:
         attrs[MODULES] = ["list_str", [f"{name} {modules[name]}" for name in sorted(modules)]]
-    return json.dumps(graph | {"attrs": attrs}, indent=2)
+    return f'{graph[:-2]},\n  "attrs": {json.dumps(attrs)}\n}}'
 
 
-def _graph(entries: list[Entry], with_casts: bool, modules: dict[str, str]) -> dict[str, Any]:
-    """The graph of some entries; `modules` gets those of its custom operators."""
-    entries = entries if with_casts else without_casts(entries)
-    nodes = ordered(entries)
-    number = {id(node): i for i, node in enumerate(nodes)}
+def _graph_text(
+    nodes: list[Node], entries: list[Entry], with_casts: bool, modules: dict[str, str]
+) -> str:
+    """The graph of some entries; `modules` gets those of its custom operators.
+
+    Its lines are MXNet's. They are put together here, since Python's encoder indents six times as
+    slowly as MXNet writes.
+    """
+    if not with_casts and any(map(is_cast, nodes)):
+        entries = without_casts(entries)
+        nodes = ordered(entries)
+    number = {node: i for i, node in enumerate(nodes)}
     rows, ends = [], [0]
     # How often each state was updated so far: the third number of an input.
-    updates: Counter[int] = Counter()
+    updates: Counter[Node] = Counter()
     for node in nodes:
-        _refuse_shadowed(node)
-        if node.op is not None:
-            modules |= node.op.module_to_record
-        row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
+        operator, count = node.op, 1
+        if operator is not None:
+            _refuse_shadowed(node)
+            modules |= operator.module_to_record
+            count = operator.count_outputs(node.attributes)
+            if updated := operator.state_names(node.attributes):
+                named = zip(node.input_names, node.inputs)
+                updates.update(source for name, (source, _) in named if name in updated)
+        inputs = [f"[{number[n]}, {index}, {updates.get(n, 0)}]" for n, index in node.inputs]
+        row = f'"op": {_encoded(operator.name if operator else "null")}'
+        row += f',\n      "name": {_encoded(node.name)}'
         if node.attrs:
-            row["attrs"] = dict(sorted(node.attrs.items()))
-        state_names = node.op.state_names(node.attributes) if node.op else ()
-        named = zip(node.input_names, node.inputs)
-        updates.update(id(source) for name, (source, _) in named if name in state_names)
-        row["inputs"] = [[number[id(n)], index, updates[id(n)]] for n, index in node.inputs]
-        if isinstance(node.op, ControlFlow):
-            row["subgraphs"] = [_graph(g.entries, with_casts, modules) for g in node.op.graphs]
-        rows.append(row)
-        ends.append(ends[-1] + len(node.outputs))
-    return {
-        "nodes": rows,
-        "arg_nodes": [i for i, node in enumerate(nodes) if node.op is None],
-        "node_row_ptr": ends,
-        "heads": [[number[id(node)], index, 0] for node, index in entries],
-    }
+            attrs = [f"{_encoded(k)}: {_encoded(v)}" for k, v in sorted(node.attrs.items())]
+            row += f',\n      "attrs": {{{", ".join(attrs)}}}'
+        row += f',\n      "inputs": [{", ".join(inputs)}]'
+        if isinstance(operator, ControlFlow):
+            graphs = [_graph_text(g.nodes, g.entries, with_casts, modules) for g in operator.graphs]
+            inner = ", ".join(graphs).replace("\n", "\n      ")
+            row += f',\n      "subgraphs": [{inner}]'
+        rows.append(f"    {{\n      {row}\n    }}")
+        ends.append(ends[-1] + count)
+    variables = [i for i, node in enumerate(nodes) if node.op is None]
+    heads = [[number[node], index, 0] for node, index in entries]
+    all_rows = ",\n".join(rows)
+    return (
+        f'{{\n  "nodes": [\n{all_rows}\n  ],\n  "arg_nodes": {variables},\n'
+        f'  "node_row_ptr": {ends},\n  "heads": {heads}\n}}'
+    )
 
 
 def _refuse_shadowed(node: Node) -> None:
     """Refuse an operator whose name another one has taken since: a file has only the name."""
-    if node.op is not None and not node.op.is_current:
+    if not node.op.is_current:
         raise MXNetError(
             f"symbol: {quoted(node.name)} is an operator {node.op.op_type!r}, and another one has "
             "its name now\n"
@@ -131,42 +148,45 @@ class _GraphParser:
         nodes = _Nodes()
         for row in graph["nodes"]:
             node = self.node(row, nodes, where, depth)
-            nodes.add(node, self.count_outputs(node, f"{where}node {len(nodes)}"))
+            nodes.add(node, self.count_outputs(node, where, len(nodes)))
         heads = graph.get("heads")
         if not isinstance(heads, list) or not heads:
             found = quoted(heads)
             raise MXNetError(f"symbol: {where}the heads are {found}\n  expected a list of outputs")
         return [nodes.entry(head, f"{where}a head") for head in heads]
 
-    def count_outputs(self, node: Node, where: str) -> int:
+    def count_outputs(self, node: Node, where: str, number: int) -> int:
         """The number of outputs of a node; refuse more than the length of the text allows."""
         count = node.op.count_outputs(node.attributes) if node.op else 1
         self.outputs_left -= count - 1
         if count < 1 or self.outputs_left < 0:
             raise MXNetError(
-                f"symbol: {where} ({quoted(node.name)}) has {count} outputs\n"
+                f"symbol: {_Place(where, number, node.name)} has {count} outputs\n"
                 f"  expected 1 or more, and at most {self.most_outputs} in a graph of this size"
             )
         return count
 
-    def node(self, row: Any, nodes: _Nodes, where: str, depth: int) -> Node:
+    def node(self, row: Any, nodes: _Nodes, inside: str, depth: int) -> Node:
         """The node that a row describes; its inputs are outputs of the nodes before it."""
-        where = f"{where}node {len(nodes)}"
         if not isinstance(row, dict) or not isinstance(row.get("name"), str):
-            raise MXNetError(f"symbol: {where} is {quoted(row)}\n  expected op, name and inputs")
-        where = f"{where} ({quoted(row['name'])})"
+            raise MXNetError(
+                f"symbol: {inside}node {len(nodes)} is {quoted(row)}\n"
+                "  expected op, name and inputs"
+            )
+        where = _Place(inside, len(nodes), row["name"])
         attrs = _attribute_texts(row, where)
         inputs = row.get("inputs", [])
         if not isinstance(inputs, list):
             raise MXNetError(f"symbol: {where}: the inputs are {quoted(inputs)}\n  expected a list")
-        if row.get("op") == "null":
+        op = row.get("op")
+        if op == "null":
             return _variable(row["name"], attrs, where)
         entries = [nodes.entry(e, where) for e in inputs]
-        operator_class = OPERATORS.get(row["op"]) if isinstance(row.get("op"), str) else None
-        if row.get("op") == "Custom":
+        operator_class = OPERATORS.get(op) if isinstance(op, str) else None
+        if op == "Custom":
             operator = self.users(attrs, where)
         elif operator_class is None:
-            operator = _operator(row.get("op"), where)
+            operator = _operator(op, where)
         else:
             graphs = self.subgraphs(row, operator_class, where, depth)
             operator = _control_flow(operator_class, graphs, attrs, len(entries), where)
@@ -184,20 +204,22 @@ class _GraphParser:
                     source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
         return Node(operator, row["name"], entries, attributes, attrs)
 
-    def users(self, attrs: dict[str, str], where: str) -> UserOp:
+    def users(self, attrs: dict[str, str], where: _Place) -> UserOp:
         """The operator of a user that a node names, for the node's attributes."""
         if "op_type" not in attrs:
             raise ArgumentError(
                 f"symbol: {where}: Custom: op_type is missing\n  expected a registered name"
             )
         op_type = attrs["op_type"]
-        expect_registered(op_type, self.modules.get(op_type), where)
+        expect_registered(op_type, self.modules.get(op_type), str(where))
         given = {k: v for k, v in attrs.items() if k != "op_type" and not k.startswith("__")}
-        with _refusing("Custom", attrs, where):
+        try:
             return find(op_type, given)
+        except Exception as error:  # of any kind, as its Prop's
+            _refuse(error, "Custom", attrs, where)
 
     def subgraphs(
-        self, row: dict, operator_class: type[ControlFlow], where: str, depth: int
+        self, row: dict, operator_class: type[ControlFlow], where: _Place, depth: int
     ) -> list[list[Entry]]:
         """The graphs inside a node."""
         graphs, expected = row.get("subgraphs"), len(operator_class.parts)
@@ -210,6 +232,18 @@ class _GraphParser:
             self.entries(graph, f"{where}, subgraph {i}, ", depth + 1)
             for i, graph in enumerate(graphs)
         ]
+
+
+class _Place:
+    """A node, for a message: `inside` names the node that its graph is inside of."""
+
+    __slots__ = ("inside", "name", "number")
+
+    def __init__(self, inside: str, number: int, name: str):
+        self.inside, self.number, self.name = inside, number, name
+
+    def __str__(self) -> str:
+        return f"{self.inside}node {self.number} ({quoted(self.name)})"
 
 
 class _Nodes:
@@ -226,15 +260,14 @@ class _Nodes:
         self._nodes.append(node)
         self._counts.append(count)
 
-    def entry(self, value: Any, where: str) -> Entry:
+    def entry(self, value: Any, where: str | _Place) -> Entry:
         """The output that ``[node, output, 0]`` stands for."""
-        is_entry = isinstance(value, list) and 2 <= len(value) <= 3
-        if not is_entry or not all(type(n) is int for n in value):
+        if type(value) is not list or {*map(type, value)} != {int} or not 2 <= len(value) <= 3:
             raise MXNetError(
                 f"symbol: {where}: an input is {quoted(value)}\n  expected [node, output, 0]"
             )
         number, index = value[:2]
-        if not 0 <= number < len(self):
+        if not 0 <= number < len(self._nodes):
             raise MXNetError(
                 f"symbol: {where}: an input is of node {quoted(number)}\n"
                 f"  expected one of the {len(self)} before it"
@@ -266,7 +299,7 @@ def _modules(graph: Any) -> dict[str, str]:
     return {name: module for name, _, module in pairs}
 
 
-def _variable(name: str, attrs: dict[str, str], where: str) -> Node:
+def _variable(name: str, attrs: dict[str, str], where: _Place) -> Node:
     node = Node(None, name, attrs=attrs)
     try:
         declared_shape(node)
@@ -277,16 +310,18 @@ def _variable(name: str, attrs: dict[str, str], where: str) -> Node:
 
 
 def _parse_attributes(
-    operator: registry.Op, attrs: dict[str, str], count: int, where: str
+    operator: registry.Op, attrs: dict[str, str], count: int, where: _Place
 ) -> tuple[dict[str, Any], list[str]]:
     """An operator's attributes, parsed, and its names of the `count` inputs."""
-    with _refusing(operator.name, attrs, where):
+    try:
         attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
-        missing = [name for name in operator.required if name not in attributes]
-        if missing:
-            raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
+        for name in operator.required:
+            if name not in attributes:
+                raise ArgumentError(f"{operator.name}: {name} is missing")
         names = operator.input_names(attributes, count)
         operator.check_count(attrs, count)
+    except Exception as error:  # of any kind: a user's operator parses text from a file
+        _refuse(error, operator.name, attrs, where)
     if count > len(names):
         raise MXNetError(
             f"symbol: {where}: {count} inputs\n  expected {', '.join(names) or 'none'}"
@@ -294,22 +329,18 @@ def _parse_attributes(
     return attributes, names
 
 
-@contextmanager
-def _refusing(name: str, attrs: dict[str, str], where: str) -> Iterator[None]:
-    """``with _refusing(...):`` an error tells the node whose attributes are read."""
-    try:
-        yield
-    except MXNetError as error:
+def _refuse(error: Exception, name: str, attrs: dict[str, str], where: _Place) -> NoReturn:
+    """Raise the error with the node whose attributes are read."""
+    if isinstance(error, MXNetError):
         raise type(error)(f"symbol: {where}: {error}") from None
-    except Exception as error:  # of any kind: a user's operator parses text from a file
-        raise MXNetError(
-            f"symbol: {where}: {name} does not take {quoted(attrs)}: "
-            f"{type(error).__name__}: {quoted(str(error))}"
-        ) from error
+    raise MXNetError(
+        f"symbol: {where}: {name} does not take {quoted(attrs)}: "
+        f"{type(error).__name__}: {quoted(str(error))}"
+    ) from error
 
 
 def _control_flow(
-    operator_class: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str
+    operator_class: type[ControlFlow], graphs: list, attrs: dict, count: int, where: _Place
 ):
     try:
         return operator_class(graphs, attrs, count)
@@ -317,7 +348,7 @@ def _control_flow(
         raise MXNetError(f"symbol: {where}: {error}") from None
 
 
-def _operator(name: Any, where: str) -> registry.Op:
+def _operator(name: Any, where: _Place) -> registry.Op:
     try:
         return registry.get(name)
     except (KeyError, TypeError):
@@ -327,14 +358,16 @@ def _operator(name: Any, where: str) -> registry.Op:
         ) from None
 
 
-def _attribute_texts(row: dict, where: str) -> dict[str, str]:
+def _attribute_texts(row: dict, where: _Place) -> dict[str, str]:
     """The attributes; old files have other keys, and hidden ones without underscores."""
     attrs: dict[str, str] = {}
     for key in ("param", "attr", "attrs"):
-        part = row.get(key, {})
-        texts = isinstance(part, dict) and all(isinstance(v, str) for v in part.values())
-        if not texts:
-            raise MXNetError(f"symbol: {where}: {key} is {quoted(part)}\n  expected text by name")
-        attrs |= part
+        if key in row:
+            part = row[key]
+            if type(part) is not dict or not {*map(type, part.values())} <= {str}:
+                raise MXNetError(
+                    f"symbol: {where}: {key} is {quoted(part)}\n  expected text by name"
+                )
+            attrs |= part
     # An attribute of a custom operator may have any name, also one that is hidden elsewhere.
     return with_hidden_names(attrs) | (attrs if row.get("op") == "Custom" else {})

@@ -101,17 +101,26 @@ def ordered(entries: Iterable[Entry]) -> list[Node]:
 
     Not recursive: a graph may be deeper than Python's stack.
     """
-    done: dict[int, Node] = {}
-    for head in dict.fromkeys(node for node, _ in entries):
-        stack = [head]
-        while stack:
-            node = stack[-1]
-            before = [n for n, _ in node.inputs if id(n) not in done]
-            if before and id(node) not in done:
-                stack.extend(reversed(before))
+    found: list[Node] = []
+    seen: set[Node] = set()
+    for head, _ in entries:
+        if head in seen:
+            continue
+        seen.add(head)
+        path = [(head, iter(head.inputs))]  # each node is an input of the one before it
+        while path:
+            node, inputs = path[-1]
+            for source, _ in inputs:
+                if source not in seen:
+                    seen.add(source)
+                    if source.inputs:
+                        path.append((source, iter(source.inputs)))
+                        break
+                    found.append(source)
             else:
-                done.setdefault(id(stack.pop()), node)
-    return list(done.values())
+                found.append(node)
+                path.pop()
+    return found
 
 
 def states(nodes: Iterable[Node]) -> set[int]:
@@ -123,6 +132,27 @@ def states(nodes: Iterable[Node]) -> set[int]:
             named = zip(node.input_names, node.inputs)
             found |= {id(source) for name, (source, _) in named if name in updated}
     return found
+
+
+class Graph:
+    """The nodes that some entries depend on: found once, since a node keeps its inputs.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        Each after its inputs.
+    arguments, states : list of Node
+        The variables, in that order; the states are those that operators update in place.
+    """
+
+    __slots__ = ("arguments", "nodes", "states")
+
+    def __init__(self, entries: Iterable[Entry]):
+        self.nodes = ordered(entries)
+        updated = states(self.nodes)
+        variables = [node for node in self.nodes if node.op is None]
+        self.arguments = [node for node in variables if id(node) not in updated]
+        self.states = [node for node in variables if id(node) in updated]
 
 
 def by_name(

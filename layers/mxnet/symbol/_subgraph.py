@@ -31,6 +31,8 @@ class Subgraph:
     ----------
     entries : list of (Node, int)
         Its outputs.
+    nodes : list of Node
+        Each after its inputs.
     variables : list of Node
         In the order of the graph.
     states : set of int
@@ -39,32 +41,33 @@ class Subgraph:
 
     def __init__(self, entries: list[Entry]):
         self.entries = entries
-        self._program = Program(entries)
+        self._program, self.nodes = Program(entries), ordered(entries)
+        self._function = self._program.function  # PyTorch's tracer cannot compile it
         self.variables, self.states = self._program.variables, self._program.states
 
     def __call__(self, tensors: Iterable[Tensor], **supplied) -> tuple[Tensor, ...]:
         """Compute the outputs; they may share memory with each other and with the tensors."""
         try:
-            return self._program.function(*tensors, **supplied)
+            return self._function(*tensors, **supplied)
         except Exception as error:
             raise self._program._explained(error) from error.__cause__
 
     def shapes(self, known: Shapes) -> tuple[Shapes, Shapes]:
         """Shapes of all variables and of all outputs, as far as the known ones determine them."""
         found = _infer.completed(
-            self.entries, {(node, 0): shape for node, shape in zip(self.variables, known)}
+            self.nodes, {(node, 0): shape for node, shape in zip(self.variables, known)}
         )
         return [found.get((v, 0)) for v in self.variables], [found.get(e) for e in self.entries]
 
     def types(self, known: Iterable[torch.dtype]) -> list[torch.dtype]:
         """Dtypes of the outputs."""
         by_variable = {(node, 0): dtype for node, dtype in zip(self.variables, known)}
-        found = _infer.completed_types(self.entries, by_variable)
+        found = _infer.completed_types(self.nodes, by_variable)
         return [found[entry] for entry in self.entries]
 
     def traceable(self) -> bool:
         """Whether PyTorch's compiler may look inside."""
-        return all(node.op.traceable for node in ordered(self.entries) if node.op is not None)
+        return all(node.op.traceable for node in self.nodes if node.op is not None)
 
 
 class ControlFlow(registry.Op):

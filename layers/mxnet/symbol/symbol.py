@@ -22,7 +22,7 @@ from ..base import (
 )
 from ..context import current_context
 from . import _infer, _json
-from ._node import HIDDEN, Entry, Node, by_name, copy_graph, ordered, states, with_hidden_names
+from ._node import HIDDEN, Entry, Graph, Node, by_name, copy_graph, with_hidden_names
 
 if TYPE_CHECKING:
     from ._methods import Methods
@@ -55,11 +55,18 @@ class Symbol(Methods):
     Made by `Variable`, and by calling the functions of this package on symbols.
     """
 
-    __slots__ = ("__weakref__", "_entries")
+    __slots__ = ("__weakref__", "_entries", "_found")
     __array_priority__ = 1000.0  # np.sqrt(2) * x is for Symbols to compute
 
     def __init__(self, entries: list[Entry]):
         self._entries = entries
+        self._found: Graph | None = None
+
+    @property
+    def _graph(self) -> Graph:
+        if self._found is None:
+            self._found = Graph(self._entries)
+        return self._found
 
     # Name, length and outputs
 
@@ -184,19 +191,15 @@ class Symbol(Methods):
 
     def list_arguments(self) -> list[str]:
         """Names of the variables that are not states, in the order of the graph."""
-        nodes = ordered(self._entries)
-        updated = states(nodes)
-        return [n.name for n in nodes if n.op is None and id(n) not in updated]
+        return [node.name for node in self._graph.arguments]
 
     def list_auxiliary_states(self) -> list[str]:
         """Names of the variables that operators update in place."""
-        nodes = ordered(self._entries)
-        updated = states(nodes)
-        return [n.name for n in nodes if n.op is None and id(n) in updated]
+        return [node.name for node in self._graph.states]
 
     def list_inputs(self) -> list[str]:
         """Names of all variables."""
-        return [n.name for n in ordered(self._entries) if n.op is None]
+        return [n.name for n in self._graph.nodes if n.op is None]
 
     def list_outputs(self) -> list[str]:
         """Names of the outputs: ``fc_output``."""
@@ -204,8 +207,7 @@ class Symbol(Methods):
 
     def get_internals(self) -> Symbol:
         """A group of all outputs of all nodes."""
-        nodes = ordered(self._entries)
-        return Symbol([(node, i) for node in nodes for i in range(len(node.outputs))])
+        return Symbol([(node, i) for node in self._graph.nodes for i in range(len(node.outputs))])
 
     def get_children(self) -> Symbol | None:
         """A group of the inputs of its nodes; None when there are none."""
@@ -234,7 +236,7 @@ class Symbol(Methods):
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """The attributes of all nodes that have any, by name."""
-        return {n.name: _with_plain_names(n.attrs) for n in ordered(self._entries) if n.attrs}
+        return {n.name: _with_plain_names(n.attrs) for n in self._graph.nodes if n.attrs}
 
     def _set_attr(self, **kwargs: str) -> None:
         for name, value in kwargs.items():
@@ -291,7 +293,7 @@ class Symbol(Methods):
                     f"infer_shape: {legible(name)} is {quoted(shape)}\n  expected a tuple"
                 )
             given[name] = _infer.with_unknown_sizes(tuple(shape))
-        return self._by_role(_infer.shapes(self._entries, given))
+        return self._by_role(_infer.shapes(self._graph.nodes, given))
 
     def infer_type(self, /, *args, **kwargs):
         """Dtypes of arguments, outputs and states, from some that are known.
@@ -322,15 +324,13 @@ class Symbol(Methods):
 
     def _types(self, default, args: tuple, kwargs: dict) -> tuple[list, list, list]:
         given = {k: _dtype.to_torch(v) for k, v in _values_by_name(self, args, kwargs).items()}
-        found = self._by_role(_infer.types(self._entries, given, default))
+        found = self._by_role(_infer.types(self._graph.nodes, given, default))
         return tuple([d and _dtype.to_numpy(d) for d in dtypes] for dtypes in found)
 
     def _by_role(self, found: dict[Entry, Any]) -> tuple[list, list, list]:
-        nodes = ordered(self._entries)
-        updated = states(nodes)
-        arguments = [found.get((n, 0)) for n in nodes if n.op is None and id(n) not in updated]
-        auxiliary = [found.get((n, 0)) for n in nodes if n.op is None and id(n) in updated]
-        return arguments, [found.get(entry) for entry in self._entries], auxiliary
+        arguments = [found.get((node, 0)) for node in self._graph.arguments]
+        states = [found.get((node, 0)) for node in self._graph.states]
+        return arguments, [found.get(entry) for entry in self._entries], states
 
     # Computing
 
@@ -450,7 +450,7 @@ class Symbol(Methods):
 
         By default without casts of mixed precision, `amp_cast` and `amp_multicast`.
         """
-        return _json.dumps(self._entries, with_casts=not remove_amp_cast)
+        return _json.dumps(self._graph.nodes, self._entries, with_casts=not remove_amp_cast)
 
     def save(self, fname, remove_amp_cast: bool = True) -> None:
         """Write the graph to a file, as `tojson` has it; it appears whole or not at all."""
@@ -463,7 +463,7 @@ class Symbol(Methods):
         lines = ["Symbol Outputs:"]
         lines += [f"\toutput[{i}]={node.name}({k})" for i, (node, k) in enumerate(self._entries)]
         states = {*self.list_auxiliary_states()}
-        for node in ordered(self._entries):
+        for node in self._graph.nodes:
             lines += _described(node, states)
         return "".join(f"{line}\n" for line in lines)
 

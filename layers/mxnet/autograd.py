@@ -48,7 +48,7 @@ _is_grad_enabled = torch.is_grad_enabled
 _current_graph_task_id = torch._C._current_graph_task_id
 
 
-class _Scope:
+class _RecordingStateScope:
     """Sets one or both switches inside a `with` statement, and sets them back at its end.
 
     Ctrl-C may be raised where `__exit__` has begun and has done nothing. Then Python frees the
@@ -71,7 +71,7 @@ class _Scope:
         _set_back(self)
 
 
-def _set_back(scope: _Scope | ref) -> None:
+def _set_back(scope: _RecordingStateScope | ref) -> None:
     """Set the switches back to what they were before a scope.
 
     That ends the scopes inside it too, and those around it that Python has freed without a call of
@@ -116,24 +116,24 @@ def is_training() -> bool:
     return this_thread.state.training
 
 
-def record(train_mode: bool = True) -> _Scope:
+def record(train_mode: bool = True) -> _RecordingStateScope:
     """``with record():`` remember what is computed, and train."""
-    return _Scope(True, train_mode)
+    return _RecordingStateScope(True, train_mode)
 
 
-def pause(train_mode: bool = False) -> _Scope:
+def pause(train_mode: bool = False) -> _RecordingStateScope:
     """``with pause():`` inside `record`, compute without remembering."""
-    return _Scope(False, train_mode)
+    return _RecordingStateScope(False, train_mode)
 
 
-def train_mode() -> _Scope:
+def train_mode() -> _RecordingStateScope:
     """``with train_mode():`` train, whether recorded or not."""
-    return _Scope(None, True)
+    return _RecordingStateScope(None, True)
 
 
-def predict_mode() -> _Scope:
+def predict_mode() -> _RecordingStateScope:
     """``with predict_mode():`` predict, whether recorded or not."""
-    return _Scope(None, False)
+    return _RecordingStateScope(None, False)
 
 
 def enter_operator(context, training: bool, differentiable: bool = False) -> tuple:
@@ -376,7 +376,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     if Refused.exists:
         _expect_derivatives(tensors, [v._autograd_tensor for v in listed])
     metadata = _metadata_of(tensors)
-    with _Scope(None, train_mode):
+    with _RecordingStateScope(None, train_mode):
         found = _run(
             gradients_of,
             tensors,

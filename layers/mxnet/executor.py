@@ -130,7 +130,7 @@ class Executor:
         """Compute the outputs; `recording` remembers for `backward` what is computed."""
         self._leaves, self._node_inputs = {}, {}
         tensors = self._tensors(recording)
-        with autograd._Scope(recording, training):
+        with autograd._RecordingStateScope(recording, training):
             if self._monitor:
                 results = self._compute_monitored(tensors)
             else:
@@ -205,7 +205,7 @@ class Executor:
         if not heads and not head_grads:
             return [None] * len(variables)
         tensors, head_grads = autograd._heads("Executor.backward", heads, head_grads)
-        with autograd._Scope(None, is_train):
+        with autograd._RecordingStateScope(None, is_train):
             return autograd._run(
                 autograd.gradients_of, tensors, variables, head_grads, retain_graph=True
             )

@@ -31,7 +31,7 @@ def set_is_training(is_train: bool) -> bool:
     return before
 
 
-class TrainingStateScope(autograd._Scope):
+class TrainingStateScope(autograd._RecordingStateScope):
     """A scope in which there is recording for training, or is not.
 
     Parameters

@@ -50,7 +50,8 @@ __all__ = [
 Conditions = list[tuple[str, str, list[str]]]
 # The scaler of losses that scale themselves, such as SoftmaxOutput, and of the first trainer.
 _loss_scaler: LossScaler | None = None
-_first_is_taken = False
+_amp_initialized = False
+_amp_loss_scale_initialized = False  # whether a trainer has the first scaler
 
 
 def init(
@@ -80,13 +81,14 @@ def init(
     ArgumentError
         `target_dtype` is neither float16 nor bfloat16, or a list has the name of no operator.
     """
-    global _loss_scaler
+    global _amp_initialized, _loss_scaler
     if State.precision is not None:
         return
     chosen = _Lists(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     chosen.check_names()
     _loss_scaler = scaler = LossScaler()
     logging.info("Using AMP")
+    _amp_initialized = True
     State.precision = chosen.policy(lambda: scaler.loss_scale)
 
 
@@ -100,13 +102,13 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     MXNetError
         `init` was not called.
     """
-    global _first_is_taken
+    global _amp_loss_scale_initialized
     if _loss_scaler is None:
         raise MXNetError("init_trainer: mixed precision is off\n  expected amp.init() before it")
     trainer = _as_trainer("init_trainer", optimizer_or_trainer)
-    trainer._amp_loss_scaler = LossScaler() if _first_is_taken else _loss_scaler
+    trainer._amp_loss_scaler = LossScaler() if _amp_loss_scale_initialized else _loss_scaler
     trainer._amp_original_scale = trainer._scale
-    _first_is_taken = True
+    _amp_loss_scale_initialized = True
 
 
 def _as_trainer(name: str, given) -> Trainer:

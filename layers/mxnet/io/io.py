@@ -81,6 +81,8 @@ class NDArrayIter(DataIter):
                 f"NDArrayIter: last_batch_handle is {last_batch_handle!r}, and an array csr\n"
                 "  expected 'discard'"
             )
+        self.data_list = [values for _, values in self.data + self.label]
+        self.num_source = len(self.data_list)
         self.num_data = self.data[0][1].shape[0]
         for name, values in self.data + self.label:
             if values.shape[0] != self.num_data:

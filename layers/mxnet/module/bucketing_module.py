@@ -10,6 +10,7 @@ from .._files.checkpoint import load_params, merge
 from .._files.opening import write_files
 from .._files.params import ParamsFileError
 from ..base import ArgumentError
+from ..context import cpu
 from ..io import DataBatch
 from ..io._desc import as_batch
 from ..name import NameManager
@@ -66,11 +67,20 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
+        # MXNet's names, which programs read.
+        self._context = cpu() if context is None else context
+        self._work_load_list, self._group2ctxs = work_load_list, group2ctxs
+        self._fixed_param_names, self._state_names = fixed_param_names or [], state_names or []
+        self._compression_params = compression_params
         self._monitor = None
         self._symbols: dict[object, Symbol] = {}  # from files, in place of sym_gen's
         self._loaded_params: tuple[dict, dict] | None = None
         self._make_module(default_bucket_key)  # so that wrong names are an error now
         self._reset_bind()
+
+    @property
+    def _params_dirty(self) -> bool:
+        return self._curr_module is not None and self._curr_module._params_dirty
 
     def _call_sym_gen(self, key) -> tuple:
         """What `sym_gen` returns: names made up in it begin with 0 again, equal for all keys."""

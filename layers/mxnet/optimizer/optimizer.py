@@ -149,6 +149,13 @@ class Optimizer:
         self.set_lr_mult({})
         self.set_wd_mult({})
 
+    allow_np_array = True  # MXNet's name
+
+    @property
+    def sym_info(self) -> tuple:
+        """The attributes of a symbol's arguments, and those arguments; () without a symbol."""
+        return (self._attrs, [*self._attrs]) if self._attrs else ()
+
     def _check(self) -> None:
         """Refuse attributes of a file with which a step cannot be computed: 1 - beta1**t is 0."""
         if self.begin_num_update < 0:

@@ -120,14 +120,14 @@ class SimpleDataset(Dataset):
 class _LazyTransformDataset(Dataset):
     """The samples of a data set, changed by a function when they are asked for."""
 
-    def __init__(self, dataset: Dataset, fn: Callable):
-        self._dataset, self._fn = dataset, fn
+    def __init__(self, data: Dataset, fn: Callable):
+        self._data, self._fn = data, fn
 
     def __len__(self) -> int:
-        return len(self._dataset)
+        return len(self._data)
 
     def __getitem__(self, idx: int) -> Any:
-        sample = self._dataset[idx]
+        sample = self._data[idx]
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
 

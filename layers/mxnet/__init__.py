@@ -4,6 +4,7 @@
 that says so, unchanged.
 """
 
+import logging
 from typing import TYPE_CHECKING
 
 from . import _threads  # before what imports PyTorch
@@ -153,3 +154,5 @@ ndarray.Custom, ndarray.CachedOp = custom, CachedOp
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 operator.__all__ += ["NDArrayOp", "NumpyOp", "PythonOp"]
 missing.watch()
+# Programs of MXNet's time set the root logger to DEBUG, and expect no more lines than MXNet's.
+logging.getLogger("layers.mxnet.hybridize").setLevel(logging.INFO)

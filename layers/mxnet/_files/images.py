@@ -7,8 +7,11 @@ compared with its bytes before memory is taken for them.
 from __future__ import annotations
 
 import io
+import logging
+import threading
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -31,8 +34,27 @@ class ImageFileError(MXNetError, ValueError):
     """Bytes are no image of a known format, or a damaged one."""
 
 
+_this_thread = threading.local()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """``with _quiet():`` what Pillow does in this thread adds no DEBUG lines to a program's log."""
+    _this_thread.is_quiet = True
+    try:
+        yield
+    finally:
+        _this_thread.is_quiet = False
+
+
+def _is_shown(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.DEBUG or not getattr(_this_thread, "is_quiet", False)
+
+
 @cache
 def _pillow() -> ModuleType:
+    for name in ("Image", "ImageFile", "PngImagePlugin", "TiffImagePlugin"):
+        logging.getLogger(f"PIL.{name}").addFilter(_is_shown)
     try:
         import PIL.Image
     except ImportError as error:
@@ -111,7 +133,7 @@ def _ended(data: bytes, convert) -> np.ndarray | None:
 
 def _opened(data: bytes, convert) -> np.ndarray:
     pillow = _pillow()
-    with pillow.open(io.BytesIO(data), formats=FORMATS) as image:
+    with _quiet(), pillow.open(io.BytesIO(data), formats=FORMATS) as image:
         _check_size(image, len(data), pillow.MAX_IMAGE_PIXELS)
         return convert(image)
 
@@ -172,7 +194,8 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
         The format is unknown, or has no such pixels.
     """
     pillow = _pillow()
-    pillow.init()
+    with _quiet():
+        pillow.init()
     file_format = pillow.registered_extensions().get(format.lower())
     if file_format not in FORMATS or file_format not in pillow.SAVE:
         raise ArgumentError(
@@ -195,7 +218,8 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
         pixels = pixels[..., :3]
     file = io.BytesIO()
     try:
-        pillow.fromarray(np.ascontiguousarray(pixels)).save(file, file_format, **options)
+        with _quiet():
+            pillow.fromarray(np.ascontiguousarray(pixels)).save(file, file_format, **options)
     except (ValueError, OSError) as error:
         raise ArgumentError(f"encode: {error}\n  expected another quality or image") from None
     return file.getvalue()

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._arrays import ArraysError
 from .. import _dtype, _np_shape, autograd, initializer, ndarray, symbol
+from .._state import this_thread
 from ..base import (
     ArgumentError,
     ContextError,
@@ -274,8 +275,12 @@ class Parameter:
         if self._data is not None:
             if trainer := self._trainer:
                 trainer._forget_kvstore(self)
+            inside = autograd.is_inside_record() and not this_thread.state.recording
             for array in self._data:
-                array[:] = data
+                if inside and array.stype == "default":  # of use for the gradient of what is before
+                    autograd.replace_value(array, data)
+                else:
+                    array[:] = data
         elif self._deferred_init:
             data = data.copy() if isinstance(data, NDArray) else ndarray.array(data)
             self._deferred_init = (*self._deferred_init[:3], data.astype(self.dtype, copy=False))

@@ -61,8 +61,8 @@ class _RecordingStateScope:
     def __enter__(self) -> None:
         state = this_thread.state
         before = state.recording, state.training
-        recording = before[0] if self._recording is None else self._recording
-        training = before[1] if self._training is None else self._training
+        recording = before[0] if self._recording is None else bool(self._recording)
+        training = before[1] if self._training is None else bool(self._training)
         state.entered.append((ref(self, _set_back), before))
         # Python raises Ctrl-C at calls. None follows: the switches are set last.
         state.recording, state.training = recording, training
@@ -357,11 +357,11 @@ def go_back(heads: Sequence, head_grads: Sequence, retain_graph: bool, train_mod
     if not tensors:
         return
     state = this_thread.state
-    before, state.training = state.training, train_mode
+    before, state.training = state.training, bool(train_mode)
     try:
         with _alone(tensors):
             metadata = _metadata_of(tensors)
-            _run_engine(tensors, gradients, retain_graph, False)
+            _run_engine(tensors, gradients, bool(retain_graph), False)
             if not retain_graph:
                 _mark_used(metadata)
     except RuntimeError as error:
@@ -401,7 +401,8 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
             raise ArgumentError(
                 f"grad: variable {i} is {describe_value(variable)}\n  expected an NDArray"
             )
-    retain_graph = create_graph if retain_graph is None else retain_graph
+    create_graph = bool(create_graph)
+    retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     heads = _listed(heads)
     tensors, gradients = _heads("grad", heads, _listed_like(heads, head_grads))
     if Refused.exists:

@@ -48,15 +48,6 @@ def Reshape(
     return data.reshape(sizes)
 
 
-@Reshape.back
-def _(inputs, output, shape):
-    known = inputs[0] or ()
-    if shape != (-1,) or known.count(0) != 1 or not output or 0 in output:
-        return inputs
-    rest = output[0] // math.prod(size for size in known if size)
-    return [tuple([size or rest for size in known])]
-
-
 @op("flatten", view=True)
 def Flatten(data: Tensor) -> Tensor:
     """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""

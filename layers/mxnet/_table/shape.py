@@ -245,7 +245,7 @@ def _parts(parts, axis, squeeze_axis):
     return tuple([part if part.dim() else part.reshape(1) for part in parts])
 
 
-@op("crop", view=True)
+@op("crop", view=True, cuts=True)
 def slice(data: Tensor, begin: Slice = REQUIRED, end: Slice = REQUIRED, step: Slice = ()) -> Tensor:
     """data[begin:end:step] on the first axes; a step may be negative."""
     key, reversed_axes = forward("slice", data.shape, begin, end, step)
@@ -273,7 +273,7 @@ def forward(name, shape, begin, end, step):
     return tuple(key), reversed_axes
 
 
-@op(view=True)
+@op(view=True, cuts=True)
 def slice_axis(
     data: Tensor, axis: int = REQUIRED, begin: int = REQUIRED, end: int | None = REQUIRED
 ) -> Tensor:

@@ -678,7 +678,7 @@ class SymbolBlock(HybridBlock):
     Raises
     ------
     ArgumentError
-        An input is no variable, or two have one name.
+        An input is no variable, or two have one name; or a variable is row_sparse.
     """
 
     _own_graph = True
@@ -695,6 +695,12 @@ class SymbolBlock(HybridBlock):
         outs = (
             outputs if isinstance(outputs, Symbol) else symbol.Group(_flatten(outputs, "output")[0])
         )
+        for node in ordered(outs._entries):
+            if node.attrs.get("__storage_type__") == str(ndarray.ndarray._STORAGE_TYPE_ROW_SPARSE):
+                raise ArgumentError(
+                    f"SymbolBlock: the variable {quoted(node.name)} has the storage type "
+                    "'row_sparse'\n  expected 'default' or 'csr'"
+                )
         # An input may be another variable of the same name: sym.var('data').
         own = {n.name: Symbol([(n, 0)]) for n in ordered(outs._entries) if n.op is None}
         inputs = [own.get(s.name, s) for s in inputs]

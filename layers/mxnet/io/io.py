@@ -35,7 +35,7 @@ class NDArrayIter(DataIter):
     ----------
     data, label : NDArray, numpy.ndarray, or list or dict of them
         The first axis is that of the examples. NumPy arrays become float32. Batches of csr arrays
-        are csr.
+        are csr. In a list or dict may also be lists of numbers, and csr matrices of SciPy's.
     batch_size : int
     shuffle : bool
         Draw another order for each epoch, by `numpy.random`.
@@ -191,16 +191,22 @@ def _named_arrays(given, name: str) -> list[tuple[str, NDArray]]:
     rows = []
     for key, values in pairs:
         if not isinstance(values, NDArray):
-            if not hasattr(values, "__array__"):
-                raise ArgumentError(
-                    f"NDArrayIter: {key!r} is of type {type(values).__name__}\n"
-                    "  expected an NDArray or a NumPy array"
-                )
-            values = array(np.asarray(values))
+            values = _as_array(key, values)
         if values.stype == "row_sparse":
             values = values.tostype("default")
         rows.append((key, values))
     return rows
+
+
+def _as_array(key: str, values) -> NDArray:
+    if hasattr(values, "__array__"):
+        return array(np.asarray(values))
+    if isinstance(values, (list, tuple)) or hasattr(values, "tocsr"):  # or a matrix of SciPy's
+        return array(values)
+    raise ArgumentError(
+        f"NDArrayIter: {key!r} is of type {type(values).__name__}\n"
+        "  expected an NDArray or a NumPy array"
+    )
 
 
 class _BatchIter(DataIter):

@@ -236,11 +236,18 @@ def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
     if any(name in node.op.whole and not is_known(shape) for name, shape in named):
         return []
     if node.op.any_size:
-        return _independent_of_unknown_sizes(
+        found = _independent_of_unknown_sizes(
             lambda shapes: node.op.output_shapes(shapes, node.attributes), known
         )
+        return [_unknown_where(known[0], shape) for shape in found] if node.op.cuts else found
     # A custom operator's rules see real sizes only; control flow infers with its own graphs.
     return node.op.output_shapes(known, node.attributes) if all(map(is_known, known)) else []
+
+
+def _unknown_where(given: Shape, shape: Shape | None) -> Shape | None:
+    """A shape without the sizes of axes that are not known of another one."""
+    unknown = unknown_size()
+    return shape and tuple([unknown if a == unknown else b for a, b in zip(given, shape)])
 
 
 def _independent_of_unknown_sizes(rule: Callable, known: list[Shape | None]) -> list[Shape | None]:

@@ -66,6 +66,7 @@ class NDArrayIter(DataIter):
         layout="NCHW",
     ):
         super().__init__(batch_size)
+        last_batch_handle = "pad" if last_batch_handle is None else last_batch_handle
         if last_batch_handle not in ("pad", "discard", "roll_over"):
             raise ArgumentError(
                 f"NDArrayIter: last_batch_handle is {last_batch_handle!r}\n"

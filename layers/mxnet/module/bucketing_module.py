@@ -9,7 +9,7 @@ from .. import ndarray, symbol
 from .._files.checkpoint import load_params, merge
 from .._files.opening import write_files
 from .._files.params import ParamsFileError
-from ..base import ArgumentError
+from ..base import ArgumentError, integer_types
 from ..context import cpu
 from ..io import DataBatch
 from ..io._desc import as_batch
@@ -147,7 +147,7 @@ class BucketingModule(BaseModule):
             A key is no integer.
         """
         self._require("save_checkpoint", "binded", "params_initialized")
-        wrong = [key for key in self._buckets if not isinstance(key, int)]
+        wrong = [key for key in self._buckets if not isinstance(key, integer_types)]
         if wrong:
             raise ArgumentError(f"save_checkpoint: a key is {wrong[0]!r}\n  expected integers")
         arrays = {

@@ -140,6 +140,11 @@ class Optimizer:
                 f"{type(self).__name__}: lr_scheduler is {lr_scheduler!r}\n"
                 "  expected an LRScheduler, or a function of the number of updates"
             )
+        # Options of programs may come as text.
+        rescale_grad, wd, clip_gradient, learning_rate = [
+            float(number) if isinstance(number, str) else number
+            for number in (rescale_grad, wd, clip_gradient, learning_rate)
+        ]
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None:

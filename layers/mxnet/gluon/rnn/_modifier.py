@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import ndarray
-from ...base import ArgumentError, UnsupportedError
+from ...base import ArgumentError, UnsupportedError, numeric_types
 from ._recurrent import Cells, HybridRecurrentCell, RecurrentCell
 from ._unroll import Sequence
 
@@ -27,7 +27,7 @@ class DropoutCell(HybridRecurrentCell):
     """
 
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix=None, params=None):
-        if not isinstance(rate, (int, float)):
+        if not isinstance(rate, numeric_types):
             raise ArgumentError(f"DropoutCell: rate is {rate!r}\n  expected a number")
         super().__init__(prefix, params)
         self._rate, self._axes = rate, axes

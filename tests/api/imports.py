@@ -131,3 +131,11 @@ def recorded(path: Path) -> Iterator[tuple[str, str]]:
             yield from ((module, item) for item in line.split())
         else:
             module = line.split()[0].removeprefix("mxnet").removeprefix(".")
+
+
+def is_here(module: str, name: str) -> bool:
+    """True if a module of `layers.mxnet` has the name."""
+    try:
+        return hasattr(import_module(f"layers.mxnet.{module}".rstrip(".")), name)
+    except ModuleNotFoundError:
+        return False

@@ -25,8 +25,8 @@ DIFFERS = {
 
 @pytest.mark.engine("mxnet")
 @pytest.mark.filterwarnings("ignore")
-def test_what_mxnet_takes(mx, pytestconfig):
-    found = calls.found_by(mx)
+def test_what_mxnet_takes(pytestconfig):
+    found = calls.found()
     assert not [key for key, forms in found.items() if forms["as it is"] == "refused"]
     if pytestconfig.getoption("--record"):
         lines = [f" {json.dumps(key)}: {json.dumps(forms)}" for key, forms in found.items()]
@@ -36,7 +36,7 @@ def test_what_mxnet_takes(mx, pytestconfig):
 
 @pytest.fixture(scope="module")
 def found():
-    return calls.found_by(pytest.importorskip("layers.mxnet"))
+    return calls.found()
 
 
 def differing(found, key):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import logging
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._state import this_thread
 from ..base import ArgumentError, MXNetError, UnsupportedError
 
 __all__ = ["ImageFileError", "decode", "decode_as_stored", "encode"]
@@ -34,21 +34,19 @@ class ImageFileError(MXNetError, ValueError):
     """Bytes are no image of a known format, or a damaged one."""
 
 
-_this_thread = threading.local()
-
-
 @contextmanager
 def _quiet() -> Iterator[None]:
     """``with _quiet():`` what Pillow does in this thread adds no DEBUG lines to a program's log."""
-    _this_thread.is_quiet = True
+    state = this_thread.state
+    state.has_image = True
     try:
         yield
     finally:
-        _this_thread.is_quiet = False
+        state.has_image = False
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    return record.levelno > logging.DEBUG or not getattr(_this_thread, "is_quiet", False)
+    return record.levelno > logging.DEBUG or not this_thread.state.has_image
 
 
 @cache

@@ -24,7 +24,7 @@ from ._desc import DataDesc, MXDataIter
 
 __all__ = ["CSVIter", "MNISTIter", "expect_dtype", "expect_part"]
 
-log = logging.getLogger("layers.mxnet.io")
+log = logging.getLogger("layers.mxnet.iterators")
 
 _CHUNK_SIZE = 1 << 20  # bytes read from a file at once
 _MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html

@@ -38,7 +38,7 @@ __all__ = [
     "RecordIter",
 ]
 
-log = logging.getLogger("layers.mxnet.io")
+log = logging.getLogger("layers.mxnet.iterators")
 
 REQUIRED = object()
 # The options of every iterator over image records, and their defaults.

@@ -165,8 +165,8 @@ class BaseModule:
             self.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward_backward(data_batch)
             self.update()
-            next_data_batch = next(batches, None)
             self.update_metric(eval_metric, data_batch.label)
+            next_data_batch = next(batches, None)  # iterators may take back the memory of the last
             if monitor is not None:
                 monitor.toc_print()
             if next_data_batch is None:

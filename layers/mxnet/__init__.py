@@ -4,6 +4,7 @@
 that says so, unchanged.
 """
 
+import logging
 from typing import TYPE_CHECKING
 
 from . import _threads  # before what imports PyTorch
@@ -53,6 +54,7 @@ from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
 from ._malloc import tune
+from ._old.c_names import NAMES as _C_NAMES
 from ._old.gluoncv import gluoncv
 from ._old.install import install
 from ._op.custom import custom
@@ -146,8 +148,11 @@ __all__ = [
     "viz",
 ]
 # What MXNet has in a module on which its code here is built.
+vars(base).update(_C_NAMES)
 autograd.Function, autograd.get_symbol = Function, get_symbol
 ndarray.Custom, ndarray.CachedOp = custom, CachedOp
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 operator.__all__ += ["NDArrayOp", "NumpyOp", "PythonOp"]
 missing.watch()
+# Programs of MXNet's time set the root logger to DEBUG, and expect no more lines than MXNet's.
+logging.getLogger("layers.mxnet.hybridize").setLevel(logging.INFO)

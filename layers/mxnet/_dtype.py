@@ -29,11 +29,15 @@ NATIVE = {np.dtype(array) for array, _ in _rows.values()} - {bfloat16}  # what P
 _aliases = {name: np.dtype(scalar) for name, scalar in np.sctypeDict.items()}  # "half", "long"
 _torch |= {name: _torch[dtype] for name, dtype in _aliases.items() if dtype in NATIVE}
 _torch |= {code: _torch[dtype] for dtype in NATIVE for code in (dtype.char, dtype.str[1:])}  # "f4"
+_torch |= {None: torch.float32}  # MXNet's; NumPy's is float64
 _torch |= {"bool_": torch.bool, "int": torch.int64, "float": torch.float64}
 
 
 def to_torch(dtype) -> torch.dtype:
-    """PyTorch's dtype for any way of naming one: ``'float32'``, ``np.float32``, ``np.dtype``."""
+    """Return PyTorch's dtype for any way of naming one: ``'float32'``, ``np.float32``, ...
+
+    None is float32, and an NDArray its own dtype.
+    """
     if isinstance(dtype, torch.dtype) and dtype in _names:
         return dtype
     try:
@@ -43,8 +47,8 @@ def to_torch(dtype) -> torch.dtype:
     try:
         if isinstance(dtype, str):  # not by np.dtype, which evaluates brackets and commas in it
             return _torch[dtype.lstrip("<>=|")]
-        if dtype is None:  # for NumPy it is float64
-            raise TypeError
+        if hasattr(dtype, "_autograd_tensor"):
+            return dtype._autograd_tensor.dtype
         return torch.bfloat16 if dtype == bfloat16 else _torch[np.dtype(dtype).name]
     except (KeyError, TypeError):
         raise DTypeError(

@@ -29,6 +29,8 @@ class State:
     elements_in_numpy : int or None
         The number of elements that NumPy has got from the custom operator that runs; None while
         none runs.
+    has_image : bool
+        True while Pillow reads or writes an image.
     plain : bool
         True if graphs run as they are, neither recorded nor compiled.
     recorder : Recorder or None
@@ -61,6 +63,7 @@ class State:
         "differentiating",
         "elements_in_numpy",
         "entered",
+        "has_image",
         "kernels",
         "name_managers",
         "np_shape",
@@ -79,7 +82,7 @@ class State:
         self.recording = self.training = self.differentiating = False
         self.entered: list[tuple] = []
         self.elements_in_numpy: int | None = None
-        self.plain = False
+        self.has_image = self.plain = False
         self.recorder: Any = None
         self.np_shape = False
         self.kernels = _KERNELS

@@ -48,7 +48,7 @@ _is_grad_enabled = torch.is_grad_enabled
 _current_graph_task_id = torch._C._current_graph_task_id
 
 
-class _Scope:
+class _RecordingStateScope:
     """Sets one or both switches inside a `with` statement, and sets them back at its end.
 
     Ctrl-C may be raised where `__exit__` has begun and has done nothing. Then Python frees the
@@ -61,8 +61,8 @@ class _Scope:
     def __enter__(self) -> None:
         state = this_thread.state
         before = state.recording, state.training
-        recording = before[0] if self._recording is None else self._recording
-        training = before[1] if self._training is None else self._training
+        recording = before[0] if self._recording is None else bool(self._recording)
+        training = before[1] if self._training is None else bool(self._training)
         state.entered.append((ref(self, _set_back), before))
         # Python raises Ctrl-C at calls. None follows: the switches are set last.
         state.recording, state.training = recording, training
@@ -71,7 +71,7 @@ class _Scope:
         _set_back(self)
 
 
-def _set_back(scope: _Scope | ref) -> None:
+def _set_back(scope: _RecordingStateScope | ref) -> None:
     """Set the switches back to what they were before a scope.
 
     That ends the scopes inside it too, and those around it that Python has freed without a call of
@@ -116,24 +116,24 @@ def is_training() -> bool:
     return this_thread.state.training
 
 
-def record(train_mode: bool = True) -> _Scope:
+def record(train_mode: bool = True) -> _RecordingStateScope:
     """``with record():`` remember what is computed, and train."""
-    return _Scope(True, train_mode)
+    return _RecordingStateScope(True, train_mode)
 
 
-def pause(train_mode: bool = False) -> _Scope:
+def pause(train_mode: bool = False) -> _RecordingStateScope:
     """``with pause():`` inside `record`, compute without remembering."""
-    return _Scope(False, train_mode)
+    return _RecordingStateScope(False, train_mode)
 
 
-def train_mode() -> _Scope:
+def train_mode() -> _RecordingStateScope:
     """``with train_mode():`` train, whether recorded or not."""
-    return _Scope(None, True)
+    return _RecordingStateScope(None, True)
 
 
-def predict_mode() -> _Scope:
+def predict_mode() -> _RecordingStateScope:
     """``with predict_mode():`` predict, whether recorded or not."""
-    return _Scope(None, False)
+    return _RecordingStateScope(None, False)
 
 
 def enter_operator(context, training: bool, differentiable: bool = False) -> tuple:
@@ -220,22 +220,31 @@ class Leaf:
         `_fresh_grad`, MXNet's name.
     ready : callable or None
         Called with this object when `backward` has given it, while it computes others.
+    replaced : bool
+        Whether `replace_value` has given the array another tensor.
     """
 
-    __slots__ = ("fresh", "grad", "ready", "req")
+    __slots__ = ("_backward", "fresh", "grad", "ready", "replaced", "req")
 
     def __init__(self, grad, req: str):
         self.grad, self.req, self.fresh, self.ready = grad, req, False, None
+        self.replaced, self._backward = False, -1
 
     def collect(self, tensor: torch.Tensor) -> None:
         """PyTorch has summed up a gradient for `tensor`: move it into the gradient array."""
         given, tensor.grad = tensor.grad, None
         if given is not None and given._is_zerotensor():  # it has no memory that NumPy could read
             given = None
-        self.grad._take_gradient(given, self.req == "add")  # as `take`, with a call less
+        add = self.req == "add" or (self.replaced and self._is_second())
+        self.grad._take_gradient(given, add)  # as `take`, with a call less
         self.fresh = True
         if self.ready is not None:
             self.ready(self)
+
+    def _is_second(self) -> bool:
+        """True if this `backward` has given a gradient already, of another value of the array."""
+        before, self._backward = self._backward, _current_graph_task_id()
+        return before == self._backward
 
     def take(self, given: torch.Tensor | None) -> None:
         """Move a gradient into the gradient array; None is one of zeros."""
@@ -266,6 +275,25 @@ def mark(array, grad, req: str) -> None:
             "floats are differentiated here",
             stacklevel=3,
         )
+    array._become_variable(tensor, leaf)
+
+
+def is_inside_record() -> bool:
+    """True inside `record`, also where `pause` inside it has switched it off."""
+    state = this_thread.state
+    return state.recording or any(before[0] for _, before in state.entered)
+
+
+def replace_value(array, value) -> None:
+    """Give a variable another value in other memory.
+
+    What was recorded keeps the former value; `backward` sums the gradients of both.
+    """
+    leaf, tensor = array._leaf, array._as_source(value).detach()
+    tensor = tensor.expand(array.shape).clone()
+    if array._requires_grad():
+        tensor.requires_grad_().register_post_accumulate_grad_hook(leaf.collect)
+        leaf.replaced = True
     array._become_variable(tensor, leaf)
 
 
@@ -305,9 +333,10 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     Parameters
     ----------
     heads : NDArray or list of NDArray
-        An array that is given several times counts once, with its last gradient.
+        An array that is given several times counts once, with its last gradient. Through integers
+        no gradient goes.
     head_grads : NDArray or list of NDArray or None, optional
-        Gradients with respect to the heads; ones where None.
+        Gradients with respect to the heads, of as many elements; ones where None.
     retain_graph : bool
         Keep what was recorded, to go back a second time.
     train_mode : bool
@@ -325,12 +354,14 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
 def go_back(heads: Sequence, head_grads: Sequence, retain_graph: bool, train_mode: bool) -> None:
     """Do what `backward` does, for as many gradients as heads."""
     tensors, gradients = _heads("backward", heads, head_grads)
+    if not tensors:
+        return
     state = this_thread.state
-    before, state.training = state.training, train_mode
+    before, state.training = state.training, bool(train_mode)
     try:
         with _alone(tensors):
             metadata = _metadata_of(tensors)
-            _run_engine(tensors, gradients, retain_graph, False)
+            _run_engine(tensors, gradients, bool(retain_graph), False)
             if not retain_graph:
                 _mark_used(metadata)
     except RuntimeError as error:
@@ -370,13 +401,14 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
             raise ArgumentError(
                 f"grad: variable {i} is {describe_value(variable)}\n  expected an NDArray"
             )
-    retain_graph = create_graph if retain_graph is None else retain_graph
+    create_graph = bool(create_graph)
+    retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     heads = _listed(heads)
     tensors, gradients = _heads("grad", heads, _listed_like(heads, head_grads))
     if Refused.exists:
         _expect_derivatives(tensors, [v._autograd_tensor for v in listed])
     metadata = _metadata_of(tensors)
-    with _Scope(None, train_mode):
+    with _RecordingStateScope(None, train_mode):
         found = _run(
             gradients_of,
             tensors,
@@ -389,7 +421,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
         _mark_used(metadata)
     results = []
     for i, (value, variable) in enumerate(zip(found, listed)):
-        if value is None and not _depend(tensors, variable._autograd_tensor):
+        if value is None and tensors and not _depend(tensors, variable._autograd_tensor):
             raise RecordingError(f"grad: the heads do not depend on variable {i} of {len(listed)}")
         if value is None or value._is_zerotensor():
             value = torch.zeros_like(variable._autograd_tensor, requires_grad=False)
@@ -490,29 +522,27 @@ def _listed_like(heads: Sequence, head_grads) -> Sequence:
 
 
 def _heads(name: str, heads: Sequence, given: Sequence) -> tuple[tuple, tuple]:
-    """Return the tensors of the heads, and their gradients."""
+    """Return the tensors of the heads, and their gradients; without integers."""
     if not heads or len(given) != len(heads):
         raise ArgumentError(
             f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
         )
     if len(heads) == 1:  # nearly always
-        tensor, dy = _head(name, heads[0], given[0])
-        return (tensor,), (dy,)
+        found = _head(name, heads[0], given[0])
+        return ((found[0],), (found[1],)) if found else ((), ())
     # By the array: a later gradient takes the place of an earlier one.
-    found = {id(head): _head(name, head, gradient) for head, gradient in zip(heads, given)}
-    return tuple(zip(*found.values()))
+    by_array = {id(head): _head(name, head, gradient) for head, gradient in zip(heads, given)}
+    found = [each for each in by_array.values() if each]
+    return tuple(zip(*found)) or ((), ())
 
 
-def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor]:
-    """The tensor of a head, and its gradient."""
+def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The tensor of a head, and its gradient; None for one of integers, which has none."""
     tensor = getattr(head, "_autograd_tensor", None)
     if tensor is None:
         raise _no_array(name, "a head", head)
     if not tensor.is_floating_point():
-        raise RecordingError(
-            f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
-            "  expected a dtype of floating-point numbers"
-        )
+        return None
     if not tensor.requires_grad:
         raise RecordingError(
             f"{name}: the head {head.shape} was not recorded, or used no array with a "
@@ -528,9 +558,12 @@ def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor]:
     else:
         dy = gradient._tensor_to_keep()
     if dy.shape != tensor.shape:
-        raise ArgumentError(
-            f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
-        )
+        if dy.numel() != tensor.numel():
+            raise ArgumentError(
+                f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}, or as "
+                "many elements"
+            )
+        dy = dy.reshape(tensor.shape)
     return tensor, dy
 
 

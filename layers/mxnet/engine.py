@@ -10,7 +10,7 @@ __all__ = ["bulk", "set_bulk_size"]
 def set_bulk_size(size: int) -> int:
     """Set the size; return the former one, 0 at first."""
     state = this_thread.state
-    former, state.bulk_size = state.bulk_size, size
+    former, state.bulk_size = state.bulk_size, int(size)
     return former
 
 

@@ -22,6 +22,11 @@ from .context import Context
 from .ndarray import NDArray, zeros
 from .symbol._node import Entry, Node, by_name
 
+# The operators whose gradient does not depend on that of their output.
+LOSSES = {
+    *("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput", "MakeLoss"),
+    *("SVMOutput", "SoftmaxOutput", "make_loss"),
+}
 __all__ = ["Executor"]
 
 
@@ -114,6 +119,7 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._assign(self.arg_dict, name, value)
+        is_train = bool(is_train)
         results = [y.detach() for y in self._compute(recording=is_train, training=is_train)]
         before = self._outputs or [None] * len(results)
         self._outputs = [
@@ -134,7 +140,7 @@ class Executor:
         predicts = not (recording or training or self._monitor or self._contexts)
         program = self._program_to_predict() if predicts else self._program
         tensors = self._tensors(program, recording)
-        with autograd._Scope(recording, training):
+        with autograd._RecordingStateScope(recording, training):
             if self._monitor:
                 results = self._compute_monitored(tensors)
             else:
@@ -177,13 +183,13 @@ class Executor:
         Parameters
         ----------
         out_grads : NDArray, or list of NDArray or dict of them by output, optional
-            Gradients of the outputs; a loss needs none. Of an output that is there several times
-            the last one counts.
+            Gradients of the outputs, the first ones; a loss needs none. Of an output that is there
+            several times the last one counts.
 
         Raises
         ------
         ArgumentError
-            A dict has no gradient for an output.
+            There is no gradient for an output that needs one.
         """
         if all(req == "null" for req in self._grad_req.values()):
             return
@@ -196,26 +202,36 @@ class Executor:
         ]
         if isinstance(out_grads, dict):
             out_grads = self._in_order(out_grads)
-        head_grads = [None] * len(heads) if out_grads is None else autograd._listed(out_grads)
-        if len(head_grads) == len(heads):
-            head_grads = [
-                dy.as_in_context(y.context) if isinstance(dy, NDArray) else dy
-                for dy, y in zip(head_grads, heads)
-            ]
-            # Of an output that is there several times, the last gradient counts. Integers, and
-            # variables, take part in no gradient.
-            last = {entry: i for i, entry in enumerate(self._symbol._entries)}
-            known = [i for i in last.values() if self._recorded[i].requires_grad]
-            heads, head_grads = [heads[i] for i in known], [head_grads[i] for i in known]
+        head_grads = [None] * len(heads) if out_grads is None else self._for_all(out_grads)
+        head_grads = [
+            dy.as_in_context(y.context) if isinstance(dy, NDArray) else dy
+            for dy, y in zip(head_grads, heads)
+        ]
+        # Of an output that is there several times, the last gradient counts. Integers, and
+        # variables, take part in no gradient.
+        last = {entry: i for i, entry in enumerate(self._symbol._entries)}
+        known = [i for i in last.values() if self._recorded[i].requires_grad]
+        heads, head_grads = [heads[i] for i in known], [head_grads[i] for i in known]
         variables = [*self._leaves.values(), *self._node_inputs.values()]
         self._write_gradients(self._gradients(heads, head_grads, variables, is_train))
+
+    def _for_all(self, out_grads) -> list[NDArray | None]:
+        """Gradients for all outputs, from those of the first: the others must need none."""
+        given, entries = autograd._listed(out_grads), self._symbol._entries
+        for (node, _), y in [*zip(entries, self._recorded)][len(given) :]:
+            if y.requires_grad and node.op.name not in LOSSES:
+                raise ArgumentError(
+                    f"Executor.backward: {len(entries)} outputs, {len(given)} gradients, and "
+                    f"{quoted(node.name)} needs one\n  expected {len(entries)}"
+                )
+        return [*given[: len(entries)], *[None] * (len(entries) - len(given))]
 
     def _gradients(self, heads, head_grads, variables, is_train):
         """The gradients of variables and inputs of nodes, None where there is none."""
         if not heads and not head_grads:
             return [None] * len(variables)
         tensors, head_grads = autograd._heads("Executor.backward", heads, head_grads)
-        with autograd._Scope(None, is_train):
+        with autograd._RecordingStateScope(None, is_train):
             return autograd._run(
                 autograd.gradients_of, tensors, variables, head_grads, retain_graph=True
             )

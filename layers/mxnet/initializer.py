@@ -114,7 +114,7 @@ class Initializer:
     def _verbose_print(self, desc: str, init: str, arr: NDArray) -> None:
         if self._verbose and self._print_func:
             logging.info(
-                "Initialized %s as %s: %s", legible(desc), legible(init), self._print_func(arr)
+                "Initialized %s as %s: %s", legible(desc), legible(str(init)), self._print_func(arr)
             )
 
     def dumps(self) -> str:

@@ -331,7 +331,9 @@ flag : how many numbers the label has, where it is an array; 0 where it is one n
 label : number or array of float32
 id, id2 : the low and the high 64 bits of a number that tells the image from others
 """
-_HEADER = struct.Struct("<IfQQ")
+_IR_FORMAT = "IfQQ"
+_HEADER = struct.Struct(f"<{_IR_FORMAT}")
+_IR_SIZE = _HEADER.size
 
 
 def pack(header: IRHeader, s: bytes) -> bytes:

@@ -49,17 +49,17 @@ def _arguments(klass: type) -> list[str]:
     return list(found)
 
 
-_registries: dict[type, dict[str, type]] = {}
+_REGISTRY: dict[type, dict[str, type]] = {}
 
 
 def get_registry(base_class: type) -> dict[str, type]:
     """A copy of the names and classes registered under a base class."""
-    return dict(_registries.get(base_class, {}))
+    return dict(_REGISTRY.get(base_class, {}))
 
 
 def get_register_func(base_class: type, nickname: str) -> Callable:
     """A function ``register(klass, name=None)``, also a decorator, for subclasses of a class."""
-    registry = _registries.setdefault(base_class, {})
+    registry = _REGISTRY.setdefault(base_class, {})
 
     def register(klass: type, name: str | None = None) -> type:
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
@@ -120,7 +120,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable:
     The name may also be an object of the class, which is returned, or JSON: ``["name", {...}]``
     with the arguments, or ``{nickname: "name", ...}``, also as a dict.
     """
-    registry = _registries.setdefault(base_class, {})
+    registry = _REGISTRY.setdefault(base_class, {})
 
     def create(*args, **kwargs):
         name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname, None), ())

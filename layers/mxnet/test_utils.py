@@ -763,6 +763,10 @@ def _located(sym: Symbol, what: str, names: list[str], values, ctx, dtype) -> di
     return {name: _ndarray(value, ctx, dtype) for name, value in values.items()}
 
 
+def _parse_location(sym: Symbol, location, ctx, dtype=np.float32) -> dict[str, NDArray]:
+    return _located(sym, "arguments", sym.list_arguments(), location, ctx, dtype)
+
+
 def _ndarray(value, ctx, dtype) -> NDArray:
     if isinstance(value, NDArray):
         return value.copyto(ctx)
@@ -778,7 +782,7 @@ def _check_dtype(dtype) -> None:
         )
 
 
-def _states(sym: Symbol, aux_states, ctx, dtype) -> dict[str, NDArray]:
+def _parse_aux_states(sym: Symbol, aux_states, ctx, dtype) -> dict[str, NDArray]:
     names = sym.list_auxiliary_states()
     if aux_states is None:
         return {}
@@ -824,8 +828,8 @@ def check_symbolic_forward(
     """
     _check_dtype(dtype)
     ctx = ctx or default_context()
-    args = _located(sym, "arguments", sym.list_arguments(), location, ctx, dtype)
-    executor = sym.bind(ctx, args=args, aux_states=_states(sym, aux_states, ctx, dtype))
+    args = _parse_location(sym, location, ctx, dtype)
+    executor = sym.bind(ctx, args=args, aux_states=_parse_aux_states(sym, aux_states, ctx, dtype))
     executor.forward(is_train=False)
     names = sym.list_outputs()
     wanted = [expected[name] for name in names] if isinstance(expected, dict) else expected
@@ -877,8 +881,8 @@ def check_symbolic_backward(
     """
     _check_dtype(dtype)
     ctx, names = ctx or default_context(), sym.list_arguments()
-    args = _located(sym, "arguments", names, location, ctx, dtype)
-    states = _states(sym, aux_states, ctx, dtype)
+    args = _parse_location(sym, location, ctx, dtype)
+    states = _parse_aux_states(sym, aux_states, ctx, dtype)
     expected = dict(expected if isinstance(expected, dict) else zip(names, expected))
     before = {name: np.random.normal(size=np.shape(value)) for name, value in expected.items()}
     grads = {name: nd.array(before[name], ctx=ctx, dtype=args[name].dtype) for name in expected}
@@ -1017,8 +1021,8 @@ def check_numeric_gradient(
     """
     _check_dtype(dtype)
     ctx = ctx or default_context()
-    args = _located(sym, "arguments", sym.list_arguments(), location, ctx, dtype)
-    states = _states(sym, aux_states, ctx, dtype)
+    args = _parse_location(sym, location, ctx, dtype)
+    states = _parse_aux_states(sym, aux_states, ctx, dtype)
     requests = _checked_nodes(grad_nodes, args)
     begun = {name: value.asnumpy() for name, value in states.items()}
     loss, projections = _projected(sym, args, ctx, dtype)

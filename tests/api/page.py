@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import lost
+from . import imports, lost
 from .compared import Name, names, private_operators
 from .compared import operators as compared_operators
 from .recording import NUMPY
@@ -49,7 +49,8 @@ def page() -> str:
     sections = [section(part, found) for part, found in sorted(parts.items())]
     tests = (HERE / "tests.md").read_text("utf-8")
     tests += "".join(lost.rows()) + "\n"
-    return head + table + "\n" + tests + operators() + "\n".join(sections).rstrip() + "\n"
+    parts = head, table, "\n", tests, operators(), private()
+    return "".join(parts) + "\n".join(sections).rstrip() + "\n"
 
 
 def operators() -> str:
@@ -73,6 +74,16 @@ def operators() -> str:
         public_percent=percent(public_working, public),
         refused="\n".join(wrapped(f"- {quoted(ns)}: {why}", "  ") for why, ns in refused.items()),
     )
+
+
+def private() -> str:
+    """The section of the names that modules import, and of private ones."""
+    counts = {}
+    for name, path in (("imported", imports.RECORDED), ("private", imports.PRIVATE)):
+        places = [(module, item.partition("=")[0]) for module, item in imports.recorded(path)]
+        counts[name] = f"{len(places):,}"
+        counts[f"{name}_here"] = f"{sum(imports.is_here(*place) for place in places):,}"
+    return (HERE / "private.md").read_text("utf-8").format(**counts)
 
 
 def quoted(words: list[str]) -> str:

@@ -91,10 +91,22 @@ def tensor(
     return array(values(draw, shape, dtype or one(draw, *DTYPES), kind))
 
 
+def _as_numpys(draw: Draw, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_as_numpys(draw, part) for part in value)
+    if isinstance(value, bool):
+        return np.bool_(value)
+    if isinstance(value, int):
+        return one(draw, np.int64, np.int32)(value)
+    return one(draw, np.float64, np.float32)(value) if isinstance(value, float) else value
+
+
 def spelled(draw: Draw, value: Any) -> Expression:
-    """An attribute's value: as it is, rarely as text, as the number 1 for True, as a list."""
+    """An attribute's value: as it is, rarely as text, as NumPy's, as 1 for True, as a list."""
     if rarely(draw, 12) and not isinstance(value, str):
         return str(value)
+    if rarely(draw, 12):
+        return literal(_as_numpys(draw, value))
     if isinstance(value, bool):
         return int(value) if rarely(draw, 12) else value
     if isinstance(value, tuple) and rarely(draw, 12):

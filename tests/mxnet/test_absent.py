@@ -11,10 +11,10 @@ from types import ModuleType
 import forks
 import numpy as np
 import pytest
+from api import imports, recording
 
 OLD = Path(__file__).parents[2] / "layers/mxnet/_old"
 NAMES = OLD / "names.txt"
-STARS = OLD / "star_imports.txt"
 MODULES = """
     attribute autograd base callback context contrib contrib.amp contrib.amp.amp contrib.amp.lists
     contrib.amp.lists.symbol_bf16 contrib.amp.lists.symbol_fp16 contrib.amp.loss_scaler
@@ -73,65 +73,151 @@ def test_the_names_are_mxnets(pytestconfig):
     assert NAMES.read_text("utf-8") == text
 
 
-STANDARD = sys.stdlib_module_names - {"ctypes", "_ctypes", "importlib"}
-ABSENT = re.compile(
-    r".*Handle|c_.*|check_call|ctypes.*|MXCallbackList|mx_u?int|mx_float|DataParallelExecutorManager"
-)
-
-
-def imported(module):
-    """The names that a star import of a module brings and that it has imported itself."""
-    found = {}
-    for name, value in sorted(vars(module).items()):
-        origin = origin_of(name, value)
-        own = origin.startswith((f"{module.__name__}:", f"{module.__name__}."))
-        public = name.isidentifier() and not name.startswith("_") and "._" not in origin
-        if public and not own and not ABSENT.fullmatch(name) and is_at(value, origin):
-            found[name] = origin
-    return found
-
-
-def origin_of(name, value):
-    """Where a value seems to come from: a module, or a module and a name."""
-    if isinstance(value, ModuleType):
-        return value.__name__
-    if getattr(import_module("mxnet.base"), name, None) is value:
-        return f"mxnet.base:{name}"
-    return f"{getattr(value, '__module__', '')}:{getattr(value, '__name__', '')}"
-
-
-def is_at(value, origin):
-    """Whether it does come from there, and from MXNet, NumPy or Python."""
-    module, _, name = origin.partition(":")
-    if module.partition(".")[0] not in {"mxnet", "numpy", *STANDARD}:
-        return False
-    found = import_module(module)
-    return value is (getattr(found, name, None) if name else found)
-
-
 @pytest.mark.engine("mxnet")
-def test_what_star_imports_bring(mx, pytestconfig):
-    lines = []
-    for part in sorted(MODULES.split()):
-        module = import_module(f"mxnet.{part}")
-        if not hasattr(module, "__all__") and imported(module):
-            names = " ".join(f"{name}={origin}" for name, origin in imported(module).items())
-            lines += [module.__name__, *(f" {line}" for line in textwrap.wrap(names, 99))]
-    text = "\n".join(lines) + "\n"
-    if pytestconfig.getoption("--record"):
-        STARS.write_text(text, "utf-8")
-    assert STARS.read_text("utf-8") == text
+def test_the_private_and_imported_names_are_mxnets(pytestconfig):
+    code = "from api import imports; print(imports.PRIVATE.name.join(imports.record()), end='')"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = forks.run(["-W", "ignore", "-c", code], env=env)
+    assert done.returncode == 0, done.stderr
+    texts = done.stdout.split(imports.PRIVATE.name)
+    for path, text in zip((imports.RECORDED, imports.PRIVATE), texts):
+        if pytestconfig.getoption("--record"):
+            path.write_text(text, "utf-8")
+        assert path.read_text("utf-8") == text
+
+
+def modules_of(path):
+    return sorted({module for module, _ in imports.recorded(path)})
 
 
 @torch_only
-@pytest.mark.parametrize("part", MODULES.split())
-def test_a_star_import_brings_what_mxnets_does(mx, part):
-    stars = import_module("layers.mxnet._old.star_imports")
-    names = {}
-    exec(f"from layers.mxnet.{part} import *", names)
-    assert import_module(f"layers.mxnet.{part}").__getattr__
-    for name, origin in stars.handed_on().get(part, {}).items():
-        assert names[name] is stars.load(origin)
+@pytest.mark.parametrize("part", modules_of(imports.RECORDED))
+def test_a_module_hands_on_what_mxnets_does(mx, part):
+    """Each imported name is there, or is absent with a reason; a star import brings it too."""
+    absent = {}
+    names = [item.partition("=")[0] for module, item in imports.recorded(imports.RECORDED)
+             if module == part]  # fmt: skip
+    try:
+        module = import_module(f"layers.mxnet.{part}".rstrip("."))
+    except ModuleNotFoundError as error:
+        assert re.match(TOLD, str(error))
+        return
+    for name in names:
+        try:
+            getattr(module, name)
+        except AttributeError as error:
+            absent[name] = str(error)
+    assert all(re.match(TOLD, why) for why in absent.values()), absent
+    found = {}
+    exec(f"from layers.mxnet.{part} import *".replace(". ", " "), found)
+    if part and part in modules_without_all():
+        expected = {*names} - {*absent}
+        assert {name for name in expected if is_brought(part, name)} <= {*found}
+
+
+def is_brought(part, name):
+    reasons = import_module("layers.mxnet._old.reasons")
+    origin = dict(i.split("=") for m, i in imports.recorded(imports.RECORDED) if m == part)[name]
+    place = origin.replace(":", ".").removeprefix("mxnet.")
+    return not name.startswith("_") and not reasons.stated(place)
+
+
+TOLD = r"mxnet\.[\w.]+ is not in layers\.mxnet: \w"
+
+
+def modules_without_all():
+    titles = [x for x in imports.RECORDED.read_text("utf-8").splitlines() if not x.startswith(" ")]
+    return {title.removeprefix("mxnet.") for title in titles if not title.endswith("__all__")}
+
+
+@torch_only
+@pytest.mark.parametrize("part", modules_of(imports.PRIVATE))
+def test_a_private_name_is_here_or_has_a_reason(mx, part):
+    for module, name in imports.recorded(imports.PRIVATE):
+        if module == part:
+            package, _, last = f"layers.mxnet.{part}.{name}".replace("..", ".").rpartition(".")
+            try:
+                getattr(import_module(package), last)
+            except (AttributeError, ModuleNotFoundError) as error:
+                assert re.match(TOLD, str(error)), error
+
+
+# What packages were seen to take from MXNet.
+TAKEN = """
+    autograd._RecordingStateScope base._LIB base._Null base._NullType base._as_list
+    contrib.amp.amp._amp_initialized contrib.amp.amp._amp_loss_scale_initialized
+    contrib.amp.amp._loss_scaler contrib.text.embedding._TokenEmbedding
+    executor_manager._check_arguments executor_manager._load_general
+    executor_manager._split_input_slice gluon.block._BlockScope gluon.block._flatten
+    gluon.block._indent gluon.block._regroup gluon.data.dataloader.ForkingPickler
+    gluon.data.dataloader._MultiWorkerIter gluon.data.dataloader._as_in_context
+    gluon.data.dataset._DownloadedDataset gluon.data.dataset._LazyTransformDataset
+    gluon.data.dataset._SampledDataset gluon.data.dataset._TransformFirstClosure
+    gluon.data.vision.datasets.image gluon.data.vision.datasets.nd
+    gluon.data.vision.datasets.recordio gluon.loss._apply_weighting gluon.loss._reshape_like
+    gluon.model_zoo.vision.resnet._conv3x3 gluon.nn.conv_layers._Conv
+    gluon.nn.conv_layers._Pooling gluon.rnn.rnn_cell._format_sequence
+    gluon.rnn.rnn_cell._get_begin_state gluon.rnn.rnn_cell._mask_sequence_variable_length
+    gluon.rnn.rnn_cell._reverse_sequences gluon.rnn.rnn_layer._RNNLayer
+    gluon.utils._brief_print_list gluon.utils._get_repo_file_url gluon.utils._indent
+    model._create_kvstore model._initialize_kvstore model._update_params
+    model._update_params_on_kvstore module.base_module._as_list
+    module.base_module._check_input_names module.base_module._parse_data_desc
+    ndarray.ndarray._DTYPE_MX_TO_NP ndarray.ndarray._DTYPE_NP_TO_MX ndarray.ndarray._GRAD_REQ_MAP
+    ndarray.ndarray._STORAGE_TYPE_STR_TO_ID operator._STORAGE_TYPE_CSR recordio._IR_FORMAT
+    recordio._IR_SIZE registry._REGISTRY test_utils._parse_aux_states test_utils._parse_location
+"""
+
+
+@pytest.mark.parametrize("place", TAKEN.split())
+@pytest.mark.filterwarnings("ignore")
+def test_names_that_packages_take(mx, place):
+    package, _, name = f"{mx.__name__}.{place}".rpartition(".")
+    assert getattr(import_module(package), name, mx) is not mx
+
+
+LOADED = Path(__file__).parents[1] / "golden/loaded_modules.txt"
+LIST_MODULES = """
+import sys
+import mxnet
+names = sorted(name for name in sys.modules if name.startswith("mxnet."))
+print(*[name for name in names if "._" not in name and ".gen_" not in name],
+      "multiprocessing.pool" in sys.modules, sep="\\n")
+"""
+
+
+def loaded_modules(code):
+    done = forks.run(["-W", "ignore", "-c", code])
+    assert done.returncode == 0, done.stderr
+    *modules, pool = done.stdout.split()
+    assert pool == "True"
+    return [module for module in modules if not recording.NUMPY.fullmatch(module[6:])]
+
+
+@pytest.mark.engine("mxnet")
+def test_the_modules_that_an_import_brings_are_mxnets(pytestconfig):
+    text = "\n".join(loaded_modules(LIST_MODULES)) + "\n"
+    if pytestconfig.getoption("--record"):
+        LOADED.write_text(text, "utf-8")
+    assert LOADED.read_text("utf-8") == text
+
+
+@torch_only
+def test_an_import_brings_the_modules_that_mxnets_does(mx):
+    reasons = import_module("layers.mxnet._old.reasons")
+    expected = {m for m in LOADED.read_text("utf-8").split() if not reasons.stated(m[6:])}
+    found = loaded_modules(f"import layers.mxnet\nlayers.mxnet.install(){LIST_MODULES}")
+    assert expected <= {*found}
+
+
+@torch_only
+def test_names_of_the_c_library_can_be_imported_and_refuse(mx):
+    base = mx.base
+    for name in ("check_call", "c_str", "c_array", "c_handle_array", "ctypes2buffer"):
+        with pytest.raises(mx.base.UnsupportedError, match=f"{name}: it belongs to MXNet's C lib"):
+            getattr(base, name)(0)
+    with pytest.raises(NotImplementedError, match="MXSymbolCreate: it belongs to MXNet's C lib"):
+        base._LIB.MXSymbolCreate(base.mx_uint(1), base.SymbolHandle())
 
 
 @torch_only
@@ -141,6 +227,8 @@ def test_names_that_programs_have_from_star_imports(mx):
     assert names["mx"] is mx and names["np"] is np and names["sys"] is sys
     exec("from layers.mxnet.autograd import *", names)
     assert names["NDArray"] is mx.nd.NDArray
+    exec("from layers.mxnet.contrib.quantization import *", names)
+    assert names["cpu"] is mx.cpu
 
 
 # By module, of what a star import brings: parts of it that are imported when they are used.
@@ -189,8 +277,8 @@ NO_NUMPY = r"MXNet's NumPy interface \(mx.np, mx.npx\) is not here; use mx.nd an
         ("nd.np", NO_NUMPY),
         ("sym.np", NO_NUMPY),
         ("sym.numpy.ones", NO_NUMPY),
-        ("base.check_call", "it belongs to MXNet's C library"),
-        ("base._LIB", "it belongs to MXNet's C library"),
+        ("base.build_param_doc", "it edits MXNet's own docstrings"),
+        ("gluon.block._common_prefix", "it is a private part"),
         ("rtc", "register a .cu kernel"),
     ],
 )
@@ -220,8 +308,9 @@ def test_a_name_of_nothing(mx, package):
 
 @torch_only
 def test_a_name_that_is_not_here(mx):
-    with pytest.raises(AttributeError, match="operator.MXCallbackList is not in layers.mxnet yet$"):
-        mx.operator.MXCallbackList  # noqa: B018 - reading it is what raises
+    told = "ndarray.contrib.backward_quadratic is not in layers.mxnet yet$"
+    with pytest.raises(AttributeError, match=told):
+        mx.nd.contrib.backward_quadratic  # noqa: B018 - reading it is what raises
 
 
 @torch_only

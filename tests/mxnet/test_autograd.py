@@ -463,6 +463,50 @@ def test_zero_gradients(autograd, nd, variable, constant):
     same(x.grad, np.broadcast_to(constant(nd, x).asnumpy(), 3))
 
 
+INTEGERS = {
+    "shape_array": lambda nd, x: nd.shape_array(x),
+    "topk": lambda nd, x: nd.topk(x, k=2, dtype="int32"),
+    "argsort": lambda nd, x: nd.argsort(x, dtype="int32"),
+}
+
+
+@pytest.mark.parametrize("integers", INTEGERS.values(), ids=INTEGERS)
+def test_the_gradients_of_integers_are_zero(autograd, nd, variable, integers):
+    x = variable()
+    with autograd.record():
+        y = integers(nd, x)
+    y.backward()
+    same(x.grad, [0, 0, 0])
+    with autograd.record():
+        y, z = integers(nd, x), x * 2
+    autograd.backward([y, z])
+    same(x.grad, [2, 2, 2])
+    with autograd.record():
+        y = integers(nd, x)
+    same(autograd.grad(y, [x])[0], [0, 0, 0])
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 2), (2, 3, 1), (1, 6)])
+def test_a_head_gradient_of_another_shape(autograd, nd, shape):
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+    y.backward(nd.arange(6).reshape(shape))
+    same(x.grad, [[0, 2, 4], [6, 8, 10]])
+
+
+@pytest.mark.engine("torch")  # MXNet reads beyond its end
+def test_a_head_gradient_of_fewer_elements(autograd, nd, mx):
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+    told = r"the head gradient is \(3,\)\n  expected \(2, 3\), or as many elements"
+    with pytest.raises(mx.MXNetError, match=told):
+        y.backward(nd.ones((3,)))
+
+
 def test_detach(autograd, variable):
     x = variable()
     with autograd.record():

@@ -471,3 +471,30 @@ def test_the_shape_behind_a_transposition(mx):
     x = mx.sym.var("x")
     shapes = (mx.sym.zeros((2, 3, 4)) + mx.sym.transpose(x, axes=(1, 2, 0))).infer_shape()
     assert shapes[0] == [(4, 2, 3)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_gradients_of_the_first_outputs(mx, count):
+    """A loss needs none; what is too much is left out."""
+    x = mx.sym.Variable("x")
+    executor = mx.sym.Group([x * 2, mx.sym.MakeLoss(x * 3)]).simple_bind(mx.cpu(), x=(2,))
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones((2,))] * count)
+    assert executor.grad_dict["x"].asnumpy().tolist() == [5, 5]
+
+
+def test_an_output_that_needs_a_gradient(mx):
+    x = mx.sym.Variable("x")
+    executor = mx.sym.Group([x * 2, x * 3]).simple_bind(mx.cpu(), x=(2,))
+    executor.forward(is_train=True)
+    with pytest.raises((ValueError, RuntimeError)):
+        executor.backward([mx.nd.ones((2,))])
+
+
+@pytest.mark.parametrize("flag", [1, 0, True, np.int32(1), np.bool_(True)])
+def test_is_train_may_be_a_number(mx, flag):
+    symbol = mx.sym.Dropout(mx.sym.Variable("x") * 2, p=0.5)
+    executor = symbol.simple_bind(mx.cpu(), x=(200,))
+    executor.arg_dict["x"][:] = 1
+    found = executor.forward(is_train=flag)[0].asnumpy()
+    assert {*found.tolist()} == ({0, 4} if flag else {2})

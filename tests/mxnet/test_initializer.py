@@ -1,6 +1,7 @@
 """Initializers: what they fill, which of them a name chooses, JSON, and how numbers are spread."""
 
 import json
+import logging
 import warnings
 
 import numpy as np
@@ -291,3 +292,9 @@ def test_the_arguments_of_a_constant_are_json(mx, value):
         constant = mx.init.Constant(given)
         assert constant.dumps() == json.dumps(["constant", {"value": value}])
         assert constant._kwargs == {"value": value}
+
+
+def test_what_is_logged_of_a_verbose_initialize(caplog):
+    caplog.set_level(logging.INFO)
+    mx.gluon.nn.Dense(2, in_units=2).initialize(mx.init.One(), verbose=True)
+    assert any(r.getMessage().startswith("Initialized dense") for r in caplog.records)

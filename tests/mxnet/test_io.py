@@ -419,3 +419,24 @@ def test_arguments_without_effect(mx, tmp_path):
         ctx="cpu",
     )
     assert iterator.next().data[0].asnumpy().tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("form", [dict, list])
+def test_a_matrix_of_scipys(mx, form):
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = np.array([[1, 0], [0, 2], [3, 0], [0, 4]], "float32")
+    given = {"data": sparse.csr_matrix(rows)}
+    given = given if form is dict else [*given.values()]
+    iterator = mx.io.NDArrayIter(given, None, 2, last_batch_handle="discard")
+    found = [batch.data[0].asnumpy() for batch in iterator]
+    np.testing.assert_array_equal(np.concatenate(found), rows)
+    with pytest.raises(NotImplementedError, match="discard"):
+        mx.io.NDArrayIter(given, None, 2)
+
+
+def test_lists_of_numbers(mx):
+    iterator = mx.io.NDArrayIter({"data": [[1, 2], [3, 4]]}, {"label": [5, 6]}, 1)
+    found = [(b.data[0].asnumpy().tolist(), b.label[0].asnumpy().tolist()) for b in iterator]
+    assert found == [([[1, 2]], [5]), ([[3, 4]], [6])]
+    with pytest.raises(TypeError):
+        mx.io.NDArrayIter({"data": "text"}, None, 1)

@@ -988,3 +988,20 @@ def test_names_that_loops_of_ones_own_check(mx):
         module._parse_data_desc(["a"], ["l"], [b], shapes)
     with pytest.warns(UserWarning):
         assert module._parse_data_desc(["a"], ["l"], [a], None) == ([a], None)
+
+
+def test_a_callback_that_resets_the_metric(mx, small, caplog):
+    """The line of an epoch has the metric as it is before the callbacks of the last batch."""
+    module, iterator = small
+    logger = logging.getLogger("own")
+    module = mx.mod.Module(module.symbol, logger=logger)
+    caplog.set_level(logging.INFO, "own")
+    seen = []
+
+    def reset(param):
+        seen.append(param.eval_metric.get()[1])
+        param.eval_metric.reset()
+
+    module.fit(iterator, num_epoch=1, initializer=mx.init.One(), batch_end_callback=reset)
+    lines = [r.getMessage() for r in caplog.records if "Train-accuracy" in r.getMessage()]
+    assert lines == [f"Epoch[0] Train-accuracy={seen[-1]:f}"]

@@ -783,16 +783,6 @@ def test_what_is_returned_instead_of_written(mx, nd, define):
 
 
 @pytest.mark.engine("torch")
-def test_a_head_of_integers_has_no_gradient(mx, nd):
-    x = nd.ones((2,))
-    x.attach_grad()
-    with mx.autograd.record():
-        y = x.astype("int32")
-    with pytest.raises(mx.MXNetError, match=r"the head \(2,\) is int32, which has no gradient"):
-        y.backward()
-
-
-@pytest.mark.engine("torch")
 def test_a_symbol_refuses_shapes_that_the_operator_refuses(mx, define):
     def infer_shape(self, shapes):
         return [shapes[0], shapes[0]], [shapes[0]], []

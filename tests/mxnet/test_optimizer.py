@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from recorded import Recorded
 
-from layers.engine import autograd, mx, nd
+from layers.engine import autograd, gluon, mx, nd
 
 SHAPES = {"fc_weight": (3, 4), "fc_bias": (4,), "conv_weight": (2, 1, 3, 1)}
 STEPS = 5
@@ -250,9 +250,8 @@ def test_own_optimizer():
     assert own.num_update == STEPS
 
 
-@pytest.mark.engine("torch")
 def test_own_update_of_a_built_in_is_called_one_by_one():
-    class Noisy(mx.optimizer.SGD):
+    class Noisy(mx.optimizer.Adam):
         calls = 0
 
         def update(self, index, weight, grad, state):
@@ -260,9 +259,68 @@ def test_own_update_of_a_built_in_is_called_one_by_one():
             super().update(index, weight, grad * 2, state)
 
     noisy = Noisy(learning_rate=0.1)
-    for found, expected in zip(run(noisy), run(mx.optimizer.SGD(learning_rate=0.2))):
+    for found, expected in zip(
+        run(noisy), run(mx.optimizer.Adam(learning_rate=0.1, rescale_grad=2))
+    ):
         np.testing.assert_allclose(found, expected, 1e-6, 1e-7)
     assert noisy.calls == STEPS * len(SHAPES)
+
+
+BY_IMPL = {"SGD", "NAG", "LARS", "LAMB"}
+RATES = {"_get_lr", "_get_wd"}
+EACH = {"create_state", "create_state_multi_precision", "update_multi_precision"}
+BUILT_IN = """
+    SGD NAG Signum FTML LARS LBSGD DCASGD SGLD Adam AdaGrad RMSProp AdaDelta Ftrl Adamax Nadam LAMB
+"""
+
+
+def called_by(optimizer_class, use):
+    """The methods that are called of a subclass that defines them, each alone."""
+    found = set()
+    for method in EACH | RATES | {"update", "_update_impl"}:
+        if not hasattr(optimizer_class, method):
+            continue
+
+        def own(self, *args, _method=method, **kwargs):
+            found.add(_method)
+            return getattr(optimizer_class, _method)(self, *args, **kwargs)
+
+        use(type("Own", (optimizer_class,), {method: own})(learning_rate=0.1))
+    return found
+
+
+def use_updater(optimizer):
+    weights = [nd.ones((2,)), nd.ones((3,))]
+    mx.optimizer.get_updater(optimizer)([0, 1], [w * 0.5 for w in weights], weights)
+
+
+def use_trainer(optimizer):
+    net = gluon.nn.Dense(2, in_units=2)
+    net.initialize("ones")
+    trainer = gluon.Trainer(net.collect_params(), optimizer)
+    with autograd.record():
+        y = net(nd.ones((1, 2)))
+    y.backward()
+    trainer.step(1)
+
+
+@pytest.mark.parametrize("use", [use_updater, use_trainer])
+@pytest.mark.parametrize("name", BUILT_IN.split())
+@pytest.mark.filterwarnings("ignore:.* is not called, as in MXNet:UserWarning")
+def test_the_methods_of_a_subclass_that_are_called(name, use):
+    rates = {"SGD": set(), "LARS": set(), "AdaDelta": {"_get_wd"}}.get(name, RATES)
+    update = {"_update_impl"} if name in BY_IMPL else {"update"}
+    found = called_by(getattr(mx.optimizer, name), use)
+    ignored = {"_update_impl"} if name not in BY_IMPL else set()
+    assert found - ignored - ({"_get_lr"} - rates if name == "AdaDelta" else set()) == (
+        EACH | rates | update
+    )
+
+
+@pytest.mark.engine("torch")
+def test_an_update_that_is_not_called_warns():
+    with pytest.warns(UserWarning, match=r"Own: its update\(\) is not called, as in MXNet"):
+        type("Own", (mx.optimizer.SGD,), {"update": lambda self, *args: None})
 
 
 @pytest.mark.engine("torch")

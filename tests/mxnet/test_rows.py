@@ -422,3 +422,27 @@ def test_numbers_that_came_first_on_another_default_device():
     finally:
         torch.set_default_device(None)
     assert torch.equal(row.run(x, 3.7311), x + 3.7311)
+
+
+@torch_only
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_layer_norm_sums_gradients_of_16_bits_in_32(mx, dtype):
+    random = np.random.RandomState(0)
+    x, dy = (mx.nd.array(random.randn(512, 10)).astype(dtype) for _ in range(2))
+
+    def gradients(dtype):
+        arrays = [
+            x.astype(dtype),
+            mx.nd.ones((10,)).astype(dtype),
+            mx.nd.zeros((10,)).astype(dtype),
+        ]
+        for array in arrays:
+            array.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.LayerNorm(*arrays)
+        y.backward(dy.astype(dtype))
+        return [array.grad.astype("float64").asnumpy() for array in arrays]
+
+    step = 2.0**-8 if dtype == "bfloat16" else 2.0**-11
+    for found, expected in zip(gradients(dtype), gradients("float64")):
+        np.testing.assert_allclose(found, expected, rtol=2 * step, atol=2 * step)

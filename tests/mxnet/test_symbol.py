@@ -664,3 +664,17 @@ def test_an_operator_of_any_number_of_inputs_needs_one(mx, name):
     for module in (mx.nd, mx.sym):
         with pytest.raises(mx.MXNetError):
             getattr(module, name)()
+
+
+def test_a_part_of_an_axis_of_an_unknown_size(mx):
+    """Its size is not known either: the axis may be shorter."""
+    x = mx.sym.var("x")
+    for y in (
+        mx.sym.slice(x, begin=(1,), end=(3,)),
+        mx.sym.slice(x, begin=(-2,), end=(None,)),
+        mx.sym.slice_axis(x, axis=0, begin=1, end=3),
+    ):
+        assert y.infer_shape_partial(x=(0, 4))[1] == [(0, 4)]
+    assert mx.sym.slice_axis(x, axis=1, begin=1, end=3).infer_shape_partial(x=(0, 4))[1] == [(0, 2)]
+    parts = mx.sym.SliceChannel(x, num_outputs=2, axis=1)
+    assert parts.infer_shape_partial(x=(0, 4))[1] == [(0, 2), (0, 2)]

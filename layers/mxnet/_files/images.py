@@ -7,14 +7,17 @@ compared with its bytes before memory is taken for them.
 from __future__ import annotations
 
 import io
+import logging
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from .._state import this_thread
 from ..base import ArgumentError, MXNetError, UnsupportedError
 
 __all__ = ["ImageFileError", "decode", "decode_as_stored", "encode"]
@@ -31,8 +34,25 @@ class ImageFileError(MXNetError, ValueError):
     """Bytes are no image of a known format, or a damaged one."""
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """``with _quiet():`` what Pillow does in this thread adds no DEBUG lines to a program's log."""
+    state = this_thread.state
+    state.has_image = True
+    try:
+        yield
+    finally:
+        state.has_image = False
+
+
+def _is_shown(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.DEBUG or not this_thread.state.has_image
+
+
 @cache
 def _pillow() -> ModuleType:
+    for name in ("Image", "ImageFile", "PngImagePlugin", "TiffImagePlugin"):
+        logging.getLogger(f"PIL.{name}").addFilter(_is_shown)
     try:
         import PIL.Image
     except ImportError as error:
@@ -111,7 +131,7 @@ def _ended(data: bytes, convert) -> np.ndarray | None:
 
 def _opened(data: bytes, convert) -> np.ndarray:
     pillow = _pillow()
-    with pillow.open(io.BytesIO(data), formats=FORMATS) as image:
+    with _quiet(), pillow.open(io.BytesIO(data), formats=FORMATS) as image:
         _check_size(image, len(data), pillow.MAX_IMAGE_PIXELS)
         return convert(image)
 
@@ -172,7 +192,8 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
         The format is unknown, or has no such pixels.
     """
     pillow = _pillow()
-    pillow.init()
+    with _quiet():
+        pillow.init()
     file_format = pillow.registered_extensions().get(format.lower())
     if file_format not in FORMATS or file_format not in pillow.SAVE:
         raise ArgumentError(
@@ -195,7 +216,8 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
         pixels = pixels[..., :3]
     file = io.BytesIO()
     try:
-        pillow.fromarray(np.ascontiguousarray(pixels)).save(file, file_format, **options)
+        with _quiet():
+            pillow.fromarray(np.ascontiguousarray(pixels)).save(file, file_format, **options)
     except (ValueError, OSError) as error:
         raise ArgumentError(f"encode: {error}\n  expected another quality or image") from None
     return file.getvalue()

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import CodeType, ModuleType
 
-from . import gluoncv, numpy_names
+from . import gluoncv, missing, numpy_names, reasons
 
 
 class _Alias(MetaPathFinder, Loader):
@@ -32,6 +32,21 @@ class _Alias(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         # The import system has replaced the module's spec by the alias's: put it back.
         module.__spec__ = module.__spec__.loader_state
+
+
+def _import_modules() -> None:
+    """Import what MXNet imports itself: programs look into `sys.modules` for it."""
+    for name in missing.names():
+        if name and not name.startswith(_NOT_IMPORTED) and not reasons.stated(name):
+            import_module(f"layers.mxnet.{name}")
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("layers.mxnet.") and "._" not in name:
+            sys.modules[name.removeprefix("layers.")] = module
+    import_module("multiprocessing.pool")
+
+
+# Modules that MXNet leaves to programs to import.
+_NOT_IMPORTED = "contrib.amp", "contrib.svrg_optimization"
 
 
 def install(numpy: bool = True) -> None:
@@ -62,6 +77,7 @@ def install(numpy: bool = True) -> None:
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Alias())
     sys.modules["mxnet"] = sys.modules["layers.mxnet"]
+    _import_modules()
     gluoncv.bridge()
     if numpy:
         numpy_names.restore()

@@ -8,69 +8,15 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import later, star_imports
+from . import imports, later
+from .reasons import REASONS, reason
 
 __all__ = ["absent", "names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
-_NUMPY = (
-    "MXNet's NumPy interface (mx.np, mx.npx) is not here; use mx.nd and mx.sym, whose arrays have "
-    "no shape (), and blocks that compute with F.name(...)"
-)
-_C = "it belongs to MXNet's C library, which is not used"
-_NO_SERVERS = "there are no servers: start all processes with torchrun"
-# Why a name is absent or what to use instead; a module's reason holds for what is inside.
-REASONS = {
-    "api": _C,
-    "base.c2pyerror": _C,
-    "base.c_array": _C,
-    "base.c_array_buf": _C,
-    "base.c_handle_array": _C,
-    "base.c_str": _C,
-    "base.c_str_array": _C,
-    "base.check_call": _C,
-    "base.ctypes2buffer": _C,
-    "base.ctypes2numpy_shared": _C,
-    "base.get_last_ffi_error": _C,
-    "base._LIB": _C,
-    "base.add_fileline_to_docstring": "it edits MXNet's own docstrings",
-    "base.build_param_doc": "it writes MXNet's own docstrings",
-    "base.libinfo": "use mx.libinfo",
-    "base.MXCallbackList": _C,
-    "base.mx_float": _C,
-    "base.mx_float_p": _C,
-    "base.mx_int": _C,
-    "base.mx_uint": _C,
-    "base.NDArrayHandle": _C,
-    "base.SymbolHandle": _C,
-    "contrib.onnx.onnx2mx.import_onnx": "use mx.contrib.onnx.import_model",
-    "kvstore.KVStoreServer": _NO_SERVERS,
-    "kvstore.kvstore_server": _NO_SERVERS,
-    "library": "write the operator in Python, or load a compiled one with layers.ops.library",
-    "ndarray.np": _NUMPY,
-    "ndarray.npx": _NUMPY,
-    "ndarray.numpy": _NUMPY,
-    "ndarray.numpy_extension": _NUMPY,
-    "ndarray_doc": "it writes MXNet's own docstrings",
-    "np": _NUMPY,
-    "npx": _NUMPY,
-    "numpy": _NUMPY,
-    "numpy_extension": _NUMPY,
-    "profiler.set_kvstore_handle": "there is no process of a server to ask",
-    "rtc": "register a .cu kernel with layers.ops.library",
-    "symbol.np": _NUMPY,
-    "symbol.npx": _NUMPY,
-    "symbol.numpy": _NUMPY,
-    "symbol.numpy_extension": _NUMPY,
-    "symbol_doc": "it writes MXNet's own docstrings",
-    "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
-    "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
-    "tvmop": "it needs MXNet built with TVM",
-}
 # Names that programs ask for, and MXNet has not either: what to write instead.
 _INSTEAD = {
     "symbol.array": "an input, or in a Block a constant: self.params.get_constant(name, value)",
@@ -81,37 +27,23 @@ _EMPTY = {"numpy", "numpy_extension", "symbol.numpy"}
 
 @cache
 def names() -> dict[str, set[str]]:
-    """The public names of MXNet 1.9.1, by its modules; '' has those of the package itself."""
+    """The names of MXNet 1.9.1, by its modules; '' has those of the package itself."""
     found: dict[str, set[str]] = {}
-    module = ""
-    for line in (Path(__file__).parent / "names.txt").read_text("utf-8").splitlines():
-        if line.startswith(" "):
-            found[module] |= {*line.split()}
-        else:
-            module = line.removeprefix("mxnet").removeprefix(".")
-            found[module] = set()
+    for file in ("names.txt", "private.txt", "imports.txt"):
+        for module, _, items in imports.read_modules(file):
+            found.setdefault(module, set()).update(item.partition("=")[0] for item in items)
     return found
-
-
-def reason(short_name: str) -> str:
-    """Why a name of MXNet such as ``np.ones`` is absent, or what to use instead; '' by default."""
-    while short_name and short_name not in REASONS:
-        short_name = short_name.rpartition(".")[0]
-    return REASONS.get(short_name, "")
 
 
 def absent(short_name: str) -> str:
     """The message for an absent name of MXNet such as gluon.data.vision; '' for any other name."""
-    module, name = "", short_name
-    for name in short_name.split("."):
-        inner = f"{module}.{name}".removeprefix(".")
-        if inner not in names() and inner not in _EMPTY:
-            break
-        module = inner
+    module, _, name = short_name.rpartition(".")
+    while module and module not in names() and module not in _EMPTY:
+        module, _, name = module.rpartition(".")
     ours = sys.modules.get(_full_name(module))
     defined = vars(ours) if ours else ()
     place = f"{module}.{name}".removeprefix(".")
-    known = module in _EMPTY or name in names().get(module, ()) or place in REASONS
+    known = module in _EMPTY or name in names().get(module, ()) or place in {*REASONS, *names()}
     if not known or name in defined or name.startswith("__"):
         return ""
     why = reason(place)
@@ -139,9 +71,9 @@ def _attribute(module: dict[str, Any]) -> Callable[[str], Any]:
         if short_name in later.LATER:
             module[name] = later.load(short_name)
             return module[name]
-        origin = star_imports.handed_on().get(_short_name(full_name), {}).get(name)
+        origin = imports.handed_on(_short_name(full_name)).get(name)
         if origin:
-            return star_imports.load(origin)
+            return imports.load(origin)
         message = absent(short_name)
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
@@ -181,15 +113,15 @@ class _Finder(MetaPathFinder):
 def watch(module: dict[str, Any] | None = None) -> None:
     """Have modules answer for names that they do not define, and imports of absent modules say why.
 
-    A module imports what `later` has, and hands on what MXNet's does, as `star_imports` says; of
+    A module imports what `later` has, and hands on what MXNet's does, as `imports` says; of
     any other name of MXNet it says that it is absent. Its ``__all__`` is extended accordingly.
-    Without `module` all that are imported; one that is imported later calls this with its
-    ``globals()``.
+    Without `module` all that are imported. One that is imported later calls this with its
+    ``globals()``, or its package calls this.
     """
     if module is not None:
         module["__getattr__"] = _attribute(module)
         short_name = _short_name(module["__name__"])
-        star_imports.extend(module, short_name, names().get(short_name, set()))
+        imports.extend(module, short_name, names().get(short_name, set()))
         return
     for each in [*names(), *_EMPTY]:
         if _full_name(each) in sys.modules:

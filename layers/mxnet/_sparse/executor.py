@@ -36,7 +36,7 @@ class SparseExecutor(Executor):
             (self.aux_dict if i in self._program.states else arguments)[name]
             for i, name in enumerate(self._program.inputs)
         ]
-        with autograd._Scope(recording, training):
+        with autograd._RecordingStateScope(recording, training):
             if self._monitor:
                 results = self._compute_monitored(arrays)
             else:

@@ -36,6 +36,7 @@ MODULES = (
     "many",
     "sparse",
     "absent",
+    "from_outputs",
 )
 
 

@@ -11,6 +11,7 @@ from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+import numpy as np
 import torch
 
 from .. import _dtype
@@ -71,8 +72,8 @@ def _fits(number: int) -> bool:
 def _float(value: Any) -> float:
     if isinstance(value, float) or (isinstance(value, int) and _fits(value)):
         return value
-    try:
-        return float(value)
+    try:  # of a number of 16 or 32 bits what it shows, as MXNet takes it: 0.1
+        return float(str(value) if isinstance(value, np.floating) else value)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("a number") from None
 
@@ -131,6 +132,8 @@ def _optional(parse: Callable) -> Callable:
 
 def _choice(allowed: tuple) -> Callable:
     def read(value: Any) -> Any:
+        if isinstance(value, np.dtype):
+            value = value.name
         if isinstance(value, str) and value in allowed:
             return value
         raise ValueError("one of " + ", ".join(map(repr, allowed)))
@@ -143,6 +146,8 @@ def _tuple(parse: Callable) -> Callable:
         try:
             if type(value) is int:  # nearly always
                 return (parse(value),)
+            if value is None:
+                return ()
             return tuple([parse(part) for part in _parts(value)])
         except ValueError as error:
             raise ValueError(f"a tuple, each of it {error}") from None
@@ -157,6 +162,6 @@ def _parts(value: Any) -> list:
         if text[:1] + text[-1:] in ("()", "[]"):
             text = text[1:-1]
         return [part.strip() for part in text.split(",") if part.strip()]
-    if not hasattr(value, "__iter__"):
+    if not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
         return [value]
     return [part.strip() if isinstance(part, str) else part for part in value]

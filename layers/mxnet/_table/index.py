@@ -208,10 +208,15 @@ def _gathered(data, axis, at):
     return torch.where(places == at, data, 0).sum(axis, keepdim=True, dtype=data.dtype)
 
 
-@pick.infer
-def _(data, axis, keepdims):
+@pick.back
+def _(inputs, axis, keepdims):
+    """The index, which may have the axis or not, whatever `keepdims` is."""
+    data, index = inputs
+    if not data or axis is None:
+        return inputs
     axis %= len(data)
-    return {"index": (*data[:axis], *[1] * keepdims, *data[axis + 1 :])}
+    has_axis = len(index) == len(data) if index else keepdims
+    return [data, (*data[:axis], *[1] * has_axis, *data[axis + 1 :])]
 
 
 @pick.shaped

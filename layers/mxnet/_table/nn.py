@@ -539,7 +539,11 @@ def LayerNorm(
     _expect("LayerNorm", data, {"gamma": size, "beta": size}, gamma=gamma, beta=beta)
     last = axis in (-1, data.dim() - 1)
     x = data if last else data.movedim(axis, -1)
-    y, mean, scale = torch.native_layer_norm(x, size, gamma, beta, eps)
+    given = x, gamma, beta
+    if x.is_cpu and x.element_size() == 2:  # PyTorch sums up the gradients in 16 bits there
+        given = [t.float() for t in given]
+    found = torch.native_layer_norm(given[0], size, *given[1:], eps)
+    y, mean, scale = [t.to(x.dtype) for t in found]
     parts = (
         (y, *(constant(a.detach(), data, gamma, beta) for a in (mean, 1 / scale)))
         if output_mean_var

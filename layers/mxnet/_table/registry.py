@@ -100,6 +100,8 @@ class Op:
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
     whole : tuple of str
         Inputs without whose whole shape nothing is told of the outputs, as in MXNet.
+    cuts : bool
+        Of an axis of the first input whose size is not known, nothing is told of the output's.
     ignores : tuple of str
         Arguments that MXNet takes for it, and leaves without effect.
     counted : Count, optional
@@ -150,6 +152,7 @@ class Op:
         inits=None,
         ignores=(),
         whole=(),
+        cuts=False,
         counted=NUM_ARGS,
     ):
         self.function = self.run = function
@@ -158,6 +161,7 @@ class Op:
         self.traceable, self.draws, self.names_input = traceable, draws, names_input
         self.inits: dict[str, str] = inits or {}
         self.ignores, self.whole, self.counted = ignores, whole, counted
+        self.cuts = cuts
         self.infer_rules: list[Callable] = []
         self.type_rules: list[Callable] = []
         self.__doc__ = function.__doc__

@@ -304,16 +304,3 @@ def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
 
 
 _rnn_param_concat.shaped(Concat.shape_rule)
-
-
-@_rnn_param_concat.back
-def _(inputs, output):
-    """What is not known are matrices of the first layer, which have one size."""
-    if not output or 0 in output:
-        return inputs
-    known = [shape for shape in inputs if shape is not None and 0 not in shape]
-    rest = output[0] - sum(shape[0] for shape in known)
-    if any(len(shape) != 1 for shape in (*known, output)) or rest < 0:
-        return inputs
-    each = (rest // (len(inputs) - len(known)),)
-    return [each if shape is None or 0 in shape else shape for shape in inputs]

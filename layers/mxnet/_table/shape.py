@@ -49,15 +49,6 @@ def Reshape(
     return data.reshape(sizes)
 
 
-@Reshape.back
-def _(inputs, output, shape):
-    known = inputs[0] or ()
-    if shape != (-1,) or known.count(0) != 1 or not output or 0 in output:
-        return inputs
-    rest = output[0] // math.prod(size for size in known if size)
-    return [tuple([size or rest for size in known])]
-
-
 @op("flatten", view=True)
 def Flatten(data: Tensor) -> Tensor:
     """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""
@@ -255,7 +246,7 @@ def _parts(parts, axis, squeeze_axis):
     return tuple([part if part.dim() else part.reshape(1) for part in parts])
 
 
-@op("crop", view=True)
+@op("crop", view=True, cuts=True)
 def slice(data: Tensor, begin: Slice = REQUIRED, end: Slice = REQUIRED, step: Slice = ()) -> Tensor:
     """data[begin:end:step] on the first axes; a step may be negative."""
     key, reversed_axes = forward("slice", data.shape, begin, end, step)
@@ -283,7 +274,7 @@ def forward(name, shape, begin, end, step):
     return tuple(key), reversed_axes
 
 
-@op(view=True)
+@op(view=True, cuts=True)
 def slice_axis(
     data: Tensor, axis: int = REQUIRED, begin: int = REQUIRED, end: int | None = REQUIRED
 ) -> Tensor:

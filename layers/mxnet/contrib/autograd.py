@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from .. import autograd
 from .._old import missing
 from ..autograd import mark_variables
-from ..base import ArgumentError
+from ..base import ArgumentError, integer_types
 from ..ndarray import NDArray, zeros_like
 
 __all__ = [
@@ -31,7 +31,7 @@ def set_is_training(is_train: bool) -> bool:
     return before
 
 
-class TrainingStateScope(autograd._Scope):
+class TrainingStateScope(autograd._RecordingStateScope):
     """A scope in which there is recording for training, or is not.
 
     Parameters
@@ -100,7 +100,7 @@ def grad_and_loss(func: Callable, argnum: int | Sequence[int] | None = None) -> 
 
     @functools.wraps(func)
     def wrapped(*args):
-        numbers = [argnum] if isinstance(argnum, int) else argnum
+        numbers = [argnum] if isinstance(argnum, integer_types) else argnum
         variables = list(args) if numbers is None else [args[i] for i in numbers]
         for x in variables:
             if not isinstance(x, NDArray):

@@ -88,19 +88,12 @@ def quantize_graph(
     Raises
     ------
     ArgumentError
-        An argument is none of those above, or a node or operator to be excluded does not exist.
+        An argument is none of those above.
     """
     _check(calib_mode, quantized_dtype, quantize_mode, quantize_granularity)
     names = _list_of("excluded_sym_names", excluded_sym_names)
     excluded = _operator_names(_list_of("excluded_op_names", excluded_op_names), sym)
-    known = [node.name for node in ordered(sym._entries)]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        nodes = [node.name for node in ordered(sym._entries) if node.op]
-        raise ArgumentError(
-            f"quantization: no layer has the name {quoted(unknown[0])}, which is to stay as it is\n"
-            f"  expected names of nodes of the graph: {nearest(unknown[0], nodes)}"
-        )
+    _warn_of_unknown("layer", names, [node.name for node in ordered(sym._entries)])
 
     def is_excluded(node: Node) -> bool:
         return node.name in names or node.op is not None and node.op.name in excluded
@@ -138,13 +131,21 @@ def _operator_names(given: list[str], sym: Symbol) -> set[str]:
     """The operators' own names, by which nodes know them; those given may be aliases."""
     known = {name: registry.get(name).name for name in registry.names()}
     here = dict.fromkeys(node.op.name for node in ordered(sym._entries) if node.op)
-    for name in given:
-        if name not in known and name not in here and not name.startswith(ONEDNN):
-            raise ArgumentError(
-                f"quantization: there is no operator {quoted(name)}, which is to stay as it is\n"
-                f"  expected names of operators: {nearest(name, here)}"
-            )
+    asked = [name for name in given if not name.startswith(ONEDNN)]
+    _warn_of_unknown("operator", asked, [*known, *here])
     return {known.get(name, name) for name in given}
+
+
+def _warn_of_unknown(kind: str, names: Iterable[str], known: list[str]) -> None:
+    """Warn of names to be excluded that do not exist: programs have lists for whole families."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        warnings.warn(
+            f"quantization: there is no {kind} {quoted(unknown)}, which is to stay as it is\n"
+            f"  expected names such as {nearest(unknown[0], known)}",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _collector(calib_mode, quantized_dtype, own, logger):

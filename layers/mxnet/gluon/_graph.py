@@ -52,6 +52,8 @@ class Graph:
     inputs : list of Symbol
     symbol : Symbol
         The outputs in one group.
+    format : int or list
+        How the outputs are nested, as `_flatten` says it.
     sources : list of int or Parameter
         Where each tensor of the program comes from: the number of an input, or a parameter.
     """
@@ -64,7 +66,7 @@ class Graph:
         what: str = "a graph",
     ):
         self.inputs, self.what = inputs, what
-        flat, self._format = _flatten(outputs, "output")
+        flat, self.format = _flatten(outputs, "output")
         self.symbol = Group(flat)
         self.program = self.run = Program(with_parts(self.symbol._entries))
         self._of_all: Program | None = None
@@ -84,7 +86,7 @@ class Graph:
         arrays, states = self.arrays(context, args), self.program.states
         if is_sparse(*arrays):
             results = by_arrays.compute(self.program, arrays, context)
-            return _regroup(results, self._format) if self._format else results[0]
+            return _regroup(results, self.format) if self.format else results[0]
         tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
         outputs = self.run(tensors, context)
         return self.regrouped(outputs, context, arrays)
@@ -92,7 +94,7 @@ class Graph:
     def called_with(self, symbols: dict[str, Symbol]) -> Any:
         """The outputs as symbols, nested as they were given, of others in place of variables."""
         outputs = self.symbol._replaced(symbols)
-        return _regroup(list(outputs), self._format) if self._format else outputs
+        return _regroup(list(outputs), self.format) if self.format else outputs
 
     def call_monitored(
         self, context: Context, args: list[NDArray], callback: Callable, everything: bool
@@ -121,7 +123,7 @@ class Graph:
         results = [wrap(y, context) for y in tensors]
         if inputs is not None and this_thread.state.recording:
             note_origin(results, self, {}, inputs)
-        return _regroup(results, self._format) if self._format else results[0]
+        return _regroup(results, self.format) if self.format else results[0]
 
     def arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         """The inputs and parameters in the program's order, those of unknown shape made."""

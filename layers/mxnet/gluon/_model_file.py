@@ -85,7 +85,7 @@ def _described(block: Block, numbers: Iterator[int]) -> dict[str, Any]:
         row["hybridized"] = bool(graphs)
         if graphs:
             format, graph = next(reversed(graphs.items()))
-            row["in_format"], row["out_format"] = json.loads(format), graph._format
+            row["in_format"], row["out_format"] = json.loads(format), graph.format
             row["inputs"] = [v.tojson() for v in graph.inputs]
             row["symbol"] = graph.symbol.tojson()
     row["children"] = _children_of(block)

@@ -181,7 +181,7 @@ class BlockModule(torch.nn.Module):
         results = self._functions[self.training](
             *tensors, training=self.training, context=context, device=context.device
         )
-        return _regroup(list(results), graph._format) if graph._format else results[0]
+        return _regroup(list(results), graph.format) if graph.format else results[0]
 
     @contextmanager
     def _lent(self) -> Iterator[None]:

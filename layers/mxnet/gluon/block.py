@@ -67,6 +67,7 @@ class Block:
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
         refuse_unknown(self, unknown)
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
+        self._name = self._prefix.removesuffix("_")
         self._empty_prefix = prefix == ""
         self._scope = _BlockScope(self)
         self._children: dict[str, Block] = {}
@@ -121,7 +122,7 @@ class Block:
     @property
     def name(self) -> str:
         """The prefix without the underscore at its end."""
-        return self._prefix.removesuffix("_")
+        return self._name
 
     @property
     def params(self) -> ParameterDict:
@@ -410,6 +411,11 @@ class HybridBlock(Block):
     changes = 0  # of any block, for which its graphs have to be made anew
     _own_graph = False  # whether it is made of a graph, and not of `hybrid_forward`
     _op_hook: tuple[Callable, bool] | None = None
+    # MXNet's names, which programs read: of the last graph, how inputs and outputs are nested, and
+    # its variables and outputs.
+    _in_format: Any = None
+    _out_format: Any = None
+    _cached_graph: tuple = ()
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
         super().__init__(prefix, params, **unknown)
@@ -424,7 +430,7 @@ class HybridBlock(Block):
         return type(self).forward is HybridBlock.forward
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_graphs": {}}  # they are made again
+        return self.__dict__ | {"_graphs": {}, "_cached_graph": ()}  # they are made again
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a HybridBlock a child; by default its name is its number.
@@ -505,7 +511,7 @@ class HybridBlock(Block):
         super().hybridize(active, **flags, **kwargs)
 
     def _clear_cached_op(self) -> None:
-        self._graphs = {}  # what they were made of has changed
+        self._graphs, self._cached_graph = {}, ()  # what they were made of has changed
         HybridBlock.changes += 1
 
     def cast(self, dtype) -> None:
@@ -539,6 +545,8 @@ class HybridBlock(Block):
         if graph is None:
             refuse_mixed(inputs)
             graph = self._graphs[str(format)] = graph_of(self, args)
+            self._in_format, self._out_format = format, graph.format
+            self._cached_graph = graph.inputs, graph.symbol
             self._compile(graph)
         try:
             if self._op_hook:
@@ -670,7 +678,7 @@ class SymbolBlock(HybridBlock):
     Raises
     ------
     ArgumentError
-        An input is no variable, or two have one name.
+        An input is no variable, or two have one name; or a variable is row_sparse.
     """
 
     _own_graph = True
@@ -687,6 +695,12 @@ class SymbolBlock(HybridBlock):
         outs = (
             outputs if isinstance(outputs, Symbol) else symbol.Group(_flatten(outputs, "output")[0])
         )
+        for node in ordered(outs._entries):
+            if node.attrs.get("__storage_type__") == str(ndarray.ndarray._STORAGE_TYPE_ROW_SPARSE):
+                raise ArgumentError(
+                    f"SymbolBlock: the variable {quoted(node.name)} has the storage type "
+                    "'row_sparse'\n  expected 'default' or 'csr'"
+                )
         # An input may be another variable of the same name: sym.var('data').
         own = {n.name: Symbol([(n, 0)]) for n in ordered(outs._entries) if n.op is None}
         inputs = [own.get(s.name, s) for s in inputs]
@@ -710,6 +724,7 @@ class SymbolBlock(HybridBlock):
         self._reg_params = {short[n]: self.params[n] for n in used}
         numbers = {name: i for i, name in enumerate(names)}
         self._graph = Graph(inputs, outputs, numbers | {n: self.params[n] for n in used})
+        self._in_format, self._cached_graph = [0] * len(inputs), (inputs, outs)
         self._clear_cached_op()
 
     @staticmethod
@@ -763,6 +778,14 @@ class SymbolBlock(HybridBlock):
                 parameter.shape = values[name].shape
                 parameter.cast(values[name].dtype)
         self.collect_params().load(param_file, ctx, allow_missing, ignore_extra)
+
+    @property
+    def _out_format(self) -> Any:
+        return self._graph.format
+
+    @_out_format.setter
+    def _out_format(self, format: Any) -> None:
+        self._graph.format = format
 
     def reset_ctx(self, ctx) -> None:
         """Move all parameters to a context, or to several."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._arrays import ArraysError
 from .. import _dtype, _np_shape, autograd, initializer, ndarray, symbol
+from .._state import this_thread
 from ..base import (
     ArgumentError,
     ContextError,
@@ -274,8 +275,12 @@ class Parameter:
         if self._data is not None:
             if trainer := self._trainer:
                 trainer._forget_kvstore(self)
+            inside = autograd.is_inside_record() and not this_thread.state.recording
             for array in self._data:
-                array[:] = data
+                if inside and array.stype == "default":  # of use for the gradient of what is before
+                    autograd.replace_value(array, data)
+                else:
+                    array[:] = data
         elif self._deferred_init:
             data = data.copy() if isinstance(data, NDArray) else ndarray.array(data)
             self._deferred_init = (*self._deferred_init[:3], data.astype(self.dtype, copy=False))
@@ -418,6 +423,39 @@ class Parameter:
     def _grad(self) -> list[NDArray] | None:  # MXNet's name, which programs read
         return None if self._data is None or self.grad_req == "null" else self.list_grad()
 
+    @_grad.setter
+    def _grad(self, gradients: list[NDArray] | None) -> None:
+        for array, gradient in zip(self._data or (), gradients or ()):
+            if array.grad is not gradient:
+                self._attach(array, gradient)
+
+    # Programs read these names of MXNet's, and copy them to other parameters: they follow from the
+    # arrays.
+
+    @property
+    def _ctx_list(self) -> list[Context] | None:
+        return None if self._data is None else self.list_ctx()
+
+    @_ctx_list.setter
+    def _ctx_list(self, contexts: list[Context] | None) -> None:
+        pass
+
+    @property
+    def _ctx_map(self) -> list[list[int | None]] | None:
+        """The numbers of arrays by the number of the device, on GPUs and on CPUs."""
+        if self._data is None:
+            return None
+        found: list[list[int | None]] = [[], []]
+        for i, context in enumerate(self.list_ctx()):
+            devices = found[context.device_typeid & 1]
+            devices += [None] * (context.device_id + 1 - len(devices))
+            devices[context.device_id] = i
+        return found
+
+    @_ctx_map.setter
+    def _ctx_map(self, numbers: list | None) -> None:
+        pass
+
     def list_ctx(self) -> list[Context]:
         """The contexts that the parameter is initialized on, or will be.
 
@@ -510,6 +548,10 @@ class Parameter:
         """The Trainer that was made last for it, if there is one still."""
         return self._trainer_ref and self._trainer_ref()
 
+    @_trainer.setter
+    def _trainer(self, trainer) -> None:
+        self._trainer_ref = trainer and weakref.ref(trainer)
+
     def _set_trainer(self, trainer) -> None:
         before = self._trainer
         if self._stype != "default" and None not in (before, trainer) and before is not trainer:
@@ -517,7 +559,7 @@ class Parameter:
                 f"Parameter {self.name!r} of storage type {self._stype!r} has a Trainer already\n"
                 "  expected one Trainer for it"
             )
-        self._trainer_ref = trainer and weakref.ref(trainer)
+        self._trainer = trainer
 
     def _reduce(self) -> NDArray:
         """The value on the CPU, averaged over contexts."""

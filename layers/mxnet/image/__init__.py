@@ -7,4 +7,4 @@ from . import detection as det
 from .detection import *
 from .image import *
 
-missing.watch(globals())
+missing.watch()

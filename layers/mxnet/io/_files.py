@@ -24,6 +24,8 @@ from ._desc import DataDesc, MXDataIter
 
 __all__ = ["CSVIter", "MNISTIter", "expect_dtype", "expect_part"]
 
+log = logging.getLogger("layers.mxnet.iterators")
+
 _CHUNK_SIZE = 1 << 20  # bytes read from a file at once
 _MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
 
@@ -284,7 +286,7 @@ class MNISTIter(_InMemory):
             images, labels = images[order], labels[order]
         images = images.reshape(len(images), -1) if flat else images[:, None]
         if not silent:
-            logging.info("MNISTIter: %d images of %s", len(images), images.shape[1:])
+            log.info("MNISTIter: %d images of %s", len(images), images.shape[1:])
         pixels = images.astype(np.float32)
         pixels /= 256
         super().__init__(pixels, labels, batch_size, dtype, data_name, label_name, "discard")

@@ -38,6 +38,8 @@ __all__ = [
     "RecordIter",
 ]
 
+log = logging.getLogger("layers.mxnet.iterators")
+
 REQUIRED = object()
 # The options of every iterator over image records, and their defaults.
 COMMON = {
@@ -153,8 +155,7 @@ class RecordIter(_BatchIter, MXDataIter):
         self._labels = {key: label for key, (label, _) in listed.items()}
         self._setup()
         if o.verbose:
-            logging.info("%s: %s, use %d threads for decoding..", name, o.path_imgrec,
-                         o.preprocess_threads)  # fmt: skip
+            log.info("%s: %s, %d threads decode", name, o.path_imgrec, o.preprocess_threads)
         self.provide_data = [
             DataDesc(o.data_name, (o.batch_size, *o.data_shape), _dtype.to_numpy(self._type))
         ]

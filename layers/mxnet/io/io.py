@@ -35,7 +35,7 @@ class NDArrayIter(DataIter):
     ----------
     data, label : NDArray, numpy.ndarray, or list or dict of them
         The first axis is that of the examples. NumPy arrays become float32. Batches of csr arrays
-        are csr.
+        are csr. In a list or dict may also be lists of numbers, and csr matrices of SciPy's.
     batch_size : int
     shuffle : bool
         Draw another order for each epoch, by `numpy.random`.
@@ -66,6 +66,7 @@ class NDArrayIter(DataIter):
         layout="NCHW",
     ):
         super().__init__(batch_size)
+        last_batch_handle = "pad" if last_batch_handle is None else last_batch_handle
         if last_batch_handle not in ("pad", "discard", "roll_over"):
             raise ArgumentError(
                 f"NDArrayIter: last_batch_handle is {last_batch_handle!r}\n"
@@ -81,6 +82,8 @@ class NDArrayIter(DataIter):
                 f"NDArrayIter: last_batch_handle is {last_batch_handle!r}, and an array csr\n"
                 "  expected 'discard'"
             )
+        self.data_list = [values for _, values in self.data + self.label]
+        self.num_source = len(self.data_list)
         self.num_data = self.data[0][1].shape[0]
         for name, values in self.data + self.label:
             if values.shape[0] != self.num_data:
@@ -189,16 +192,22 @@ def _named_arrays(given, name: str) -> list[tuple[str, NDArray]]:
     rows = []
     for key, values in pairs:
         if not isinstance(values, NDArray):
-            if not hasattr(values, "__array__"):
-                raise ArgumentError(
-                    f"NDArrayIter: {key!r} is of type {type(values).__name__}\n"
-                    "  expected an NDArray or a NumPy array"
-                )
-            values = array(np.asarray(values))
+            values = _as_array(key, values)
         if values.stype == "row_sparse":
             values = values.tostype("default")
         rows.append((key, values))
     return rows
+
+
+def _as_array(key: str, values) -> NDArray:
+    if hasattr(values, "__array__"):
+        return array(np.asarray(values))
+    if isinstance(values, (list, tuple)) or hasattr(values, "tocsr"):  # or a matrix of SciPy's
+        return array(values)
+    raise ArgumentError(
+        f"NDArrayIter: {key!r} is of type {type(values).__name__}\n"
+        "  expected an NDArray or a NumPy array"
+    )
 
 
 class _BatchIter(DataIter):

@@ -202,6 +202,20 @@ class KVStore(KVStoreBase):
                 raise MXNetError(f"kvstore: key {k!r} is there already\n  expected a new one")
             self._arrays[k] = arrays[0].copy()
 
+    def lend(self, updater: Updater, arrays: dict[str, NDArray]) -> None:
+        """Keep the arrays of a Module under their names: `pull` gives what it trains.
+
+        `push` changes them as the updater of the Module does.
+
+        Raises
+        ------
+        MXNetError
+            A name is there already, or keys of the other type are.
+        """
+        self.init([*arrays], [*arrays.values()])
+        self._arrays |= arrays
+        self._updater = updater
+
     def summed(self, columns: list[list[NDArray]], keys: list) -> list[NDArray]:
         """Sums of the arrays of each context: new ones, on the first context."""
         if self._compression is None:

@@ -138,8 +138,7 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
             options = eval_metric, batch_end_callback, monitor, sparse_row_id_fn
-            self._train_epoch(epoch, train_data, *options)
-            for name, value in eval_metric.get_global_name_value():
+            for name, value in self._train_epoch(epoch, train_data, *options):
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
             arg_params, aux_params = self.get_params()
@@ -155,19 +154,27 @@ class BaseModule:
 
     def _train_epoch(
         self, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
-    ) -> None:
+    ) -> list[tuple]:
+        """Train an epoch; returns the metric as it is before the callbacks of the last batch."""
         eval_metric.reset()
-        for nbatch, data_batch in enumerate(train_data):
+        found, batches, nbatch = eval_metric.get_global_name_value(), iter(train_data), 0
+        data_batch = next(batches, None)
+        while data_batch is not None:
             if monitor is not None:
                 monitor.tic()
             self.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward_backward(data_batch)
             self.update()
             self.update_metric(eval_metric, data_batch.label)
+            next_data_batch = next(batches, None)  # iterators may take back the memory of the last
             if monitor is not None:
                 monitor.toc_print()
+            if next_data_batch is None:
+                found = eval_metric.get_global_name_value()
             for callback in _as_list(batch_end_callback):
                 callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            data_batch, nbatch = next_data_batch, nbatch + 1
+        return found
 
     def score(
         self,

@@ -9,7 +9,8 @@ from .. import ndarray, symbol
 from .._files.checkpoint import load_params, merge
 from .._files.opening import write_files
 from .._files.params import ParamsFileError
-from ..base import ArgumentError
+from ..base import ArgumentError, integer_types
+from ..context import cpu
 from ..io import DataBatch
 from ..io._desc import as_batch
 from ..name import NameManager
@@ -66,11 +67,20 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
+        # MXNet's names, which programs read.
+        self._context = cpu() if context is None else context
+        self._work_load_list, self._group2ctxs = work_load_list, group2ctxs
+        self._fixed_param_names, self._state_names = fixed_param_names or [], state_names or []
+        self._compression_params = compression_params
         self._monitor = None
         self._symbols: dict[object, Symbol] = {}  # from files, in place of sym_gen's
         self._loaded_params: tuple[dict, dict] | None = None
         self._make_module(default_bucket_key)  # so that wrong names are an error now
         self._reset_bind()
+
+    @property
+    def _params_dirty(self) -> bool:
+        return self._curr_module is not None and self._curr_module._params_dirty
 
     def _call_sym_gen(self, key) -> tuple:
         """What `sym_gen` returns: names made up in it begin with 0 again, equal for all keys."""
@@ -137,7 +147,7 @@ class BucketingModule(BaseModule):
             A key is no integer.
         """
         self._require("save_checkpoint", "binded", "params_initialized")
-        wrong = [key for key in self._buckets if not isinstance(key, int)]
+        wrong = [key for key in self._buckets if not isinstance(key, integer_types)]
         if wrong:
             raise ArgumentError(f"save_checkpoint: a key is {wrong[0]!r}\n  expected integers")
         arrays = {

@@ -11,7 +11,7 @@ import torch
 from .. import ndarray
 from .._graph import executors
 from .._sparse.stypes import storage_types
-from ..base import ArgumentError, ShapeError, legible, listed
+from ..base import ArgumentError, ShapeError, legible
 from ..context import Context, cpu
 from ..executor import Executor, class_for, gradient_requests
 from ..executor_manager import _split_input_slice
@@ -373,11 +373,6 @@ class DataParallelExecutorGroup:
                 executor.backward()
             return
         gradients = [out_grads] if isinstance(out_grads, NDArray) else out_grads
-        if len(gradients) != len(self.output_names):
-            raise ArgumentError(
-                f"backward: {len(gradients)} out_grads\n"
-                f"  expected {len(self.output_names)}, of {listed(self.output_names)}"
-            )
         parts = [self._split(dy, axis) for dy, axis in zip(gradients, self.output_layouts)]
         for executor, row in zip(self.execs, zip(*parts)):
             executor.backward([*row])

@@ -72,10 +72,10 @@ class Module(BaseModule):
         self._compression_params = compression_params
         context = cpu() if context is None else context
         self._context = [context] if isinstance(context, Context) else list(context)
-        self._workload = work_load_list or [1] * len(self._context)
-        if len(self._workload) != len(self._context):
+        self._work_load_list = work_load_list or [1] * len(self._context)
+        if len(self._work_load_list) != len(self._context):
             raise ArgumentError(
-                f"Module: work_load_list has {len(self._workload)} numbers\n"
+                f"Module: work_load_list has {len(self._work_load_list)} numbers\n"
                 f"  expected {len(self._context)}, one for each context"
             )
         self._group2ctxs = _groups_by_context(group2ctxs, len(self._context))
@@ -88,11 +88,13 @@ class Module(BaseModule):
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
+        self._output_names = symbol.list_outputs()
         self._arg_params: dict[str, NDArray] = {}
         self._aux_params: dict[str, NDArray] = {}
         self._params_dirty = False  # the executors have newer parameters than these
         self._optimizer = self._updater = self._kvstore = None
         self._custom_store: CustomStore | None = None
+        self._update_on_kvstore: bool | None = None
         self._keys: dict[str, list] = {}
         self._preload_opt_states = None
         self._reset_bind()
@@ -166,7 +168,7 @@ class Module(BaseModule):
 
     @property
     def output_names(self) -> list[str]:
-        return self._symbol.list_outputs()
+        return self._output_names
 
     @property
     def data_shapes(self) -> list[DataDesc]:
@@ -230,11 +232,12 @@ class Module(BaseModule):
             self.get_params()
         self._reset_bind()
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self._grad_req = grad_req
         self._set_shapes(data_shapes, label_shapes)
         self._exec_group = DataParallelExecutorGroup(
             self._symbol,
             self._context,
-            self._workload,
+            self._work_load_list,
             self._data_shapes,
             self._label_shapes,
             self._param_names,
@@ -433,6 +436,9 @@ class Module(BaseModule):
             self._custom_store = CustomStore(store, self._optimizer, group.trained())
             self._params_dirty = True
         self._updater = Updater(self._optimizer)
+        if ours:
+            store.lend(self._updater, {name: row[0] for name, (row, _) in group.trained().items()})
+        self._update_on_kvstore = ours or (store is not None and self._custom_store.updates)
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)

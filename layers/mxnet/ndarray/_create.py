@@ -9,7 +9,7 @@ import torch
 
 from .. import _dtype, _np_shape
 from .._tensor import allocate, as_tensor, call_recorded, copy_to
-from ..base import ArgumentError, ShapeError, numeric_types
+from ..base import ArgumentError, ShapeError, integer_types, numeric_types
 from ..context import Context, current_context
 from . import op
 from .ndarray import NDArray
@@ -168,6 +168,14 @@ def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArra
     return result
 
 
+def _number(value):
+    """Return the number that a text is, such as an option of a program; else the value itself."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=None) -> NDArray:
     """Values from `start` up to `stop`, which is left out; from 0 to `start` without a `stop`.
 
@@ -180,6 +188,7 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     ShapeError
         There are no values.
     """
+    start, stop, step = [_number(value) for value in (start, stop, step)]
     for name, value in (("start", start), ("stop", stop), ("step", step)):
         if not (isinstance(value, numeric_types) or (name == "stop" and value is None)):
             raise ArgumentError(f"arange: {name} is {value!r}\n  expected a number")
@@ -253,7 +262,7 @@ def split_v2(ary: NDArray, indices_or_sections, axis: int = 0, squeeze_axis: boo
         The number of parts does not divide the size of the axis.
     """
     options = {"axis": axis, "squeeze_axis": squeeze_axis}
-    if not isinstance(indices_or_sections, int):
+    if not isinstance(indices_or_sections, integer_types):
         return _internal["_split_v2"](ary, indices=(0, *indices_or_sections), **options)
     if indices_or_sections < 1 or ary.shape[axis] % indices_or_sections:
         raise ShapeError(
@@ -290,7 +299,7 @@ def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
     """
     if isinstance(bins, NDArray):
         return tuple(_internal["_histogram"](a, bins))
-    if not isinstance(bins, int) or bins < 1:
+    if not isinstance(bins, integer_types) or bins < 1:
         raise ArgumentError(
             f"histogram: bins is {bins!r}\n  expected an int of 1 or more, or an NDArray"
         )

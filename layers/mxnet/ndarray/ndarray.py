@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 # MXNet's numbers for kinds of storage, dtypes and grad_req, which programs look up.
+_STORAGE_TYPE_UNDEFINED = -1
+_STORAGE_TYPE_DEFAULT, _STORAGE_TYPE_ROW_SPARSE, _STORAGE_TYPE_CSR = range(3)
 _STORAGE_TYPE_ID_TO_STR = {-1: "undefined", 0: "default", 1: "row_sparse", 2: "csr"}
 _STORAGE_TYPE_STR_TO_ID = {name: number for number, name in _STORAGE_TYPE_ID_TO_STR.items()}
 _DTYPE_MX_TO_NP = {

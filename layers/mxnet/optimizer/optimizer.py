@@ -64,7 +64,9 @@ class Optimizer:
     """The base of optimizers.
 
     A subclass defines ``create_state(index, weight)`` and ``update(index, weight, grad, state)``.
-    It is given one parameter at a time, or up to `aggregate_num` of them as lists.
+    It is given one parameter at a time, or up to `aggregate_num` of them as lists. Of a subclass of
+    SGD, NAG, LAMB or LARS, as in MXNet, `_update_impl` or `update_multi_precision` is called, and
+    not `update`.
 
     Parameters
     ----------
@@ -100,8 +102,20 @@ class Optimizer:
 
     def __init_subclass__(cls):
         # Whoever writes an update of their own is not given lists, unless they ask for them.
-        if not {"update", "update_multi_precision"}.isdisjoint(vars(cls)):
+        own = {"update", "update_multi_precision", "_update_impl"} & {*vars(cls)}
+        if own - {cls._not_called} - ({"_update_impl"} if cls._is_given_lists else set()):
             cls.aggregate_num = vars(cls).get("aggregate_num", 0)
+        if own == {cls._not_called}:
+            warnings.warn(
+                f"{cls.__name__}: its update() is not called, as in MXNet\n"
+                "  expected update_multi_precision(), or _update_impl()",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    _not_called = ""  # a method of subclasses that MXNet does not call
+    _is_given_lists = False  # whether their `_update_impl` is, in MXNet
+    _asks_for_each_rate = True  # whether theirs, `_get_lr` and `_get_wd`, are called
 
     def __init__(
         self,
@@ -126,6 +140,11 @@ class Optimizer:
                 f"{type(self).__name__}: lr_scheduler is {lr_scheduler!r}\n"
                 "  expected an LRScheduler, or a function of the number of updates"
             )
+        # Options of programs may come as text.
+        rescale_grad, wd, clip_gradient, learning_rate = [
+            float(number) if isinstance(number, str) else number
+            for number in (rescale_grad, wd, clip_gradient, learning_rate)
+        ]
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None:
@@ -148,6 +167,10 @@ class Optimizer:
         self._attrs = {n: attrs[n] for n in sym.list_arguments() if n in attrs} if attrs else {}
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    # MXNet's names.
+    allow_np_array = True
+    sym_info: tuple = ()
 
     def _check(self) -> None:
         """Refuse attributes of a file with which a step cannot be computed: 1 - beta1**t is 0."""
@@ -228,7 +251,7 @@ class Optimizer:
     def update_multi_precision(self, index, weight, grad, state) -> None:
         """`update`, for weights of 16 bits by way of their copies in float32."""
         if not self.multi_precision:
-            self.update(index, weight, grad, state)
+            self._call_update(index, weight, grad, state)
             return
         listed = isinstance(index, (list, tuple))
         given = zip(index, weight, grad, state) if listed else [(index, weight, grad, state)]
@@ -238,12 +261,15 @@ class Optimizer:
                 masters.append((w, s[self._master]))
                 w, g, s = s[self._master], g.astype("float32"), s[1 - self._master]
             rows.append((i, w, g, s))
-        self.update(*(map(list, zip(*rows)) if listed else rows[0]))
+        self._call_update(*(map(list, zip(*rows)) if listed else rows[0]))
         for w, master in masters:
             if is_sparse(w):
                 w[:] = master
             else:
                 w._writable().copy_(master._tensor)
+
+    def _call_update(self, index, weight, grad, state) -> None:
+        self.update(index, weight, grad, state)
 
     # Rates
 
@@ -305,6 +331,14 @@ class Optimizer:
 
     def _get_wds(self, indices) -> list[float]:
         return [self.wd * self._factor(i, "wd_mult") for i in indices]
+
+    def _rates(self, index: Sequence) -> tuple[list[float], list[float]]:
+        """Return the learning rates and the decays of parameters, as a subclass may define them."""
+        cls, each = type(self), self._asks_for_each_rate
+        own_lr = each and cls._get_lr is not Optimizer._get_lr
+        own_wd = each and cls._get_wd is not Optimizer._get_wd
+        lrs = [self._get_lr(i) for i in index] if own_lr else self._get_lrs(index)
+        return lrs, [self._get_wd(i) for i in index] if own_wd else self._get_wds(index)
 
     def _get_lr(self, index) -> float:
         return self._get_lrs([index])[0]
@@ -397,7 +431,8 @@ class Fused(Optimizer):
 
         PyTorch's fused kernels take it that these are equal, and read and write past the end.
         """
-        if type(self).update not in (Fused.update, LBSGD.update):
+        cls = type(self)
+        if cls.update not in (Fused.update, LBSGD.update) or cls._update_impl != Fused._update_impl:
             return  # a subclass may give its own states other shapes
         parts = [("gradient", grad), *[("state", own) for own in _arrays(state)]]
         for kind, part in parts:
@@ -420,13 +455,15 @@ class Fused(Optimizer):
         ShapeError
             The gradient or the state of one weight has another shape.
         """
+        self._update_impl(index, weight, grad, state)
+
+    def _update_impl(self, index, weight, grad, state, multi_precision: bool = False) -> None:
         if not isinstance(index, (list, tuple)):
             self._expect_shapes(index, weight, grad, state)
             index, weight, grad, state = [index], [weight], [grad], [state]
         self._update_count(index)
         counts, groups = self._index_update_count, {}
-        rates = self._get_lrs(index), self._get_wds(index)
-        for i, w, g, s, lr, wd in zip(index, weight, grad, state, *rates):
+        for i, w, g, s, lr, wd in zip(index, weight, grad, state, *self._rates(index)):
             if w._is_sparse or g._is_sparse:
                 self._update_sparse((lr, wd, counts[i]), w, g, s)
                 continue
@@ -527,8 +564,17 @@ class _Momentum(Fused):
         return zeros(weight, self._state_stype) if self.momentum else None
 
 
+class _ByImpl(Optimizer):
+    """An optimizer whose `update` is for calls by hand: what calls it calls `_update_impl`."""
+
+    _not_called = "update"
+
+    def _call_update(self, index, weight, grad, state) -> None:
+        self._update_impl(index, weight, grad, state, multi_precision=False)
+
+
 @register
-class SGD(_Momentum):
+class SGD(_ByImpl, _Momentum):
     """m = momentum m - lr (g + wd w), w += m.
 
     With `lazy_update` a row_sparse gradient changes the rows that it has, in w and m; else the
@@ -538,6 +584,8 @@ class SGD(_Momentum):
     def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
         super().__init__(momentum, **kwargs)
         self.lazy_update = lazy_update
+
+    _is_given_lists, _asks_for_each_rate = True, False
 
     def create_state(self, index, weight):
         """m, none without momentum."""
@@ -653,6 +701,11 @@ class LBSGD(SGD):
         momentum = zeros(weight, "default") if self.momentum else None
         return momentum if self.batch_scale == 1 else (momentum, zeros(weight, "default"))
 
+    _not_called = ""
+
+    def _call_update(self, index, weight, grad, state) -> None:
+        self.update(index, weight, grad, state)
+
     def update(self, index, weight, grad, state) -> None:
         """Add a gradient to the sum, and change the weight when `batch_scale` of them are there."""
         if is_sparse(weight, grad):
@@ -695,7 +748,7 @@ def _lars(w: torch.Tensor, g: torch.Tensor, wd: float) -> float:
 
 
 @register
-class NAG(_Momentum):
+class NAG(_ByImpl, _Momentum):
     """Nesterov's: d = lr (g + wd w), w += momentum² m - (1 + momentum) d, m = momentum m - d.
 
     In the last step d has the new w, as in MXNet.
@@ -1121,7 +1174,7 @@ class SGLD(Fused):
 
 
 @register
-class LAMB(Fused):
+class LAMB(_ByImpl, Fused):
     """Adam's step, in each weight as long as lr |w| (You et al., arXiv:1904.00962).
 
     u = m' / (√v' + ε) + wd w, w -= lr |w|/|u| u, with Adam's m' and v'; |w| is cut to
@@ -1147,6 +1200,8 @@ class LAMB(Fused):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
+    _is_given_lists = True
+
     def create_state(self, index, weight):
         return zeros(weight), zeros(weight)
 
@@ -1170,7 +1225,7 @@ class LAMB(Fused):
 
 
 @register
-class LARS(Optimizer):
+class LARS(_ByImpl):
     """SGD at rates that fit the sizes of weights and gradients (You et al., arXiv:1708.03888).
 
     lr eta |w| / (|g| + wd |w| + eps) takes the place of lr, but for weights whose names end in
@@ -1190,6 +1245,7 @@ class LARS(Optimizer):
 
     aggregate_num = ALL_AT_ONCE
     _master = 1
+    _is_given_lists, _asks_for_each_rate = True, False
 
     def __init__(
         self,
@@ -1217,6 +1273,9 @@ class LARS(Optimizer):
 
     def update(self, index, weight, grad, state) -> None:
         """Change weights by their gradients: one of each, or lists."""
+        self._update_impl(index, weight, grad, state)
+
+    def _update_impl(self, index, weight, grad, state, multi_precision: bool = False) -> None:
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = [index], [weight], [grad], [state]
         self._update_count(index)

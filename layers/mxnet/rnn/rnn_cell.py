@@ -14,7 +14,7 @@ from typing import Any
 from .. import initializer, ndarray, symbol
 from .._old import missing
 from .._table.rnn import columns_of
-from ..base import ArgumentError, ParameterError, ShapeError, UnsupportedError
+from ..base import ArgumentError, ParameterError, ShapeError, UnsupportedError, numeric_types
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
@@ -740,7 +740,7 @@ class DropoutCell(BaseRNNCell):
 
     def __init__(self, dropout: float, prefix="dropout_", params: RNNParams | None = None):
         super().__init__(prefix, params)
-        if not isinstance(dropout, (int, float)):
+        if not isinstance(dropout, numeric_types):
             raise ArgumentError(f"DropoutCell: dropout is {dropout!r}\n  expected a number")
         self.dropout = dropout
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base import ArgumentError
+from ..base import ArgumentError, integer_types
 from . import op
 from .symbol import Symbol
 
@@ -75,7 +75,7 @@ def histogram(a, bins=10, range=None, **kwargs):
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Parts along an axis: a number of equal ones, or one from each index to the next."""
     options = {"axis": axis, "squeeze_axis": squeeze_axis}
-    if isinstance(indices_or_sections, int):
+    if isinstance(indices_or_sections, integer_types):
         return _internal["_split_v2"](ary, indices=[], sections=indices_or_sections, **options)
     indices = [0, *indices_or_sections]
     return _internal["_split_v2"](ary, indices=indices, sections=0, **options)

@@ -309,9 +309,16 @@ def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
         return []
     if node.op.any_size:
         key = tuple(node.attributes.items()), tuple(known), _np_shape.is_on()
-        return _outputs_of_any_size(node.op, *key)
+        found = _outputs_of_any_size(node.op, *key)
+        return [_unknown_where(known[0], shape) for shape in found] if node.op.cuts else found
     # A custom operator's rules see real sizes only; control flow infers with its own graphs.
     return node.op.output_shapes(known, node.attributes) if all(map(is_known, known)) else []
+
+
+def _unknown_where(given: Shape, shape: Shape | None) -> Shape | None:
+    """Return a shape without the sizes of axes that are not known of another one."""
+    unknown = unknown_size()
+    return shape and tuple([unknown if a == unknown else b for a, b in zip(given, shape)])
 
 
 @lru_cache(maxsize=1 << 12)

@@ -17,6 +17,8 @@ from .symbol import Symbol
 
 __all__ = ["compose", "symbolic"]
 
+log = logging.getLogger("layers.mxnet.amp")
+
 CALL_ARGUMENTS = ("name", "attr", "out")  # every function takes these; they are no attributes
 
 
@@ -115,7 +117,7 @@ def _with_casts(
 ) -> list[Entry]:
     """The inputs of a node, with the casts of mixed precision."""
     if operator in policy.scaled:
-        logging.warning("%s: amp.scale_loss does not scale its gradient in a graph", operator.name)
+        log.warning("%s: amp.scale_loss does not scale its gradient in a graph", operator.name)
     dtype, fixed = policy.dtype(operator, attributes), operator.state_names(attributes)
     if dtype is not None:
         cast, given = registry.get("amp_cast"), {"dtype": dtype}

@@ -292,7 +292,8 @@ class Symbol(Methods):
                 raise ArgumentError(
                     f"infer_shape: {legible(name)} is {quoted(shape)}\n  expected a tuple"
                 )
-            given[name] = _infer.with_unknown_sizes(tuple(shape))
+            sizes = tuple([n if type(n) is int else int(n) for n in shape])
+            given[name] = _infer.with_unknown_sizes(sizes)
         return self._by_role(_infer.shapes(self._graph.nodes, given))
 
     def infer_type(self, /, *args, **kwargs):

@@ -1088,3 +1088,10 @@ def test_copies_live_on_their_own(again):
     assert other.features[0].weight is other.collect_params()[net.features[0].weight.name]
     with other.name_scope():
         assert nn.Dense(1).prefix == "net0_dense2_"
+
+
+def test_a_symbol_block_of_row_sparse_variables():
+    x = mx.sym.var("x")
+    w = mx.sym.var("w", stype="row_sparse", shape=(3, 2))
+    with pytest.raises(AssertionError, match="row_sparse"):
+        gluon.SymbolBlock(mx.sym.sparse.dot(x, w), [x])

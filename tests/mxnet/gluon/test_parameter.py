@@ -652,3 +652,45 @@ def test_a_copy_has_gradients_of_its_own(twin, req):
     y.backward()
     assert values(other.grad(CPU1)) == [[2] * 3] * 2
     assert values(parameter.grad(CPU1)) == [[5] * 3] * 2
+
+
+@pytest.mark.engine("torch")  # MXNet takes the new value, in what was computed before too
+def test_a_value_that_is_set_inside_record():
+    """A step of power iteration, in a layer that is called twice."""
+    w, u = made(), Parameter("u", shape=(2,), grad_req="null")
+    u.initialize("ones")
+    with autograd.record():
+        total = 0
+        for step in (1.0, 2.0):
+            total = total + (w.data() * u.data().reshape((2, 1))).sum()
+            with autograd.pause():
+                u.set_data(nd.full((2,), 10 * step))
+    total.backward()
+    assert values(u.data()) == [20, 20]
+    assert values(w.grad()) == [[11] * 3] * 2
+
+
+@pytest.mark.engine("torch")
+def test_the_gradients_of_both_values_are_summed():
+    for req, factor in (("write", 1), ("add", 2)):
+        p = made((2,), grad_req=req)
+        for _ in range(2):
+            p.set_data(nd.ones((2,)))
+            with autograd.record():
+                y = (p.data() ** 2).sum()
+                with autograd.pause():
+                    p.set_data(nd.array([5, 6]))
+                z = y * 2 + (p.data() ** 2).sum()
+            z.backward()
+        assert values(p.grad()) == [14 * factor, 16 * factor]
+        assert values(p.data()) == [5, 6]
+
+
+def test_cast_to_no_dtype_is_one_to_float32():
+    p, net = made(dtype="float64"), gluon.nn.Dense(2, in_units=3)
+    p.cast(None)
+    assert p.data().dtype == np.float32
+    net.initialize()
+    net.cast("float64")
+    net.cast(None)
+    assert net(nd.ones((1, 3))).dtype == np.float32

@@ -610,3 +610,26 @@ def test_a_hybridized_layer_whose_zero_states_are_also_given_back(mx):
     block.hybridize()
     for found, right in zip(block(x), expected):
         np.testing.assert_allclose(found.asnumpy(), right, **TOLERANCE)
+
+
+def test_states_of_an_unknown_batch_size_may_be_chosen_from():
+    """0 rows are as many as the batch has, also through `where` and other operators."""
+
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.cell = gluon.rnn.LSTMCell(5)
+
+        def hybrid_forward(self, F, x, pad):
+            begin = self.cell.begin_state(func=F.zeros, batch_size=x.shape[0] if F is nd else 0)
+            mask = F.repeat(F.slice_axis(pad, axis=1, begin=0, end=1), repeats=5, axis=1)
+            state = [F.where(mask, b, b + 1) for b in begin]
+            return self.cell.unroll(3, x, state, layout="NTC", merge_outputs=True)[0]
+
+    x, pad = nd.random.uniform(shape=(4, 3, 2)), nd.array([[0, 1, 0], [1, 1, 1]] * 2)
+    net = Net()
+    net.initialize(mx.init.Uniform(0.5))
+    expected = net(x, pad).asnumpy()
+    net.hybridize()
+    np.testing.assert_allclose(net(x, pad).asnumpy(), expected, atol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, combinations
@@ -50,7 +51,8 @@ __all__ = [
 Conditions = list[tuple[str, str, list[str]]]
 # The scaler of losses that scale themselves, such as SoftmaxOutput, and of the first trainer.
 _loss_scaler: LossScaler | None = None
-_first_is_taken = False
+_amp_initialized = False
+_amp_loss_scale_initialized = False  # whether a trainer has the first scaler
 
 
 def init(
@@ -80,13 +82,14 @@ def init(
     ArgumentError
         `target_dtype` is neither float16 nor bfloat16, or a list has the name of no operator.
     """
-    global _loss_scaler
+    global _amp_initialized, _loss_scaler
     if State.precision is not None:
         return
     chosen = _Lists(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     chosen.check_names()
     _loss_scaler = scaler = LossScaler()
     logging.info("Using AMP")
+    _amp_initialized = True
     State.precision = chosen.policy(lambda: scaler.loss_scale)
 
 
@@ -100,13 +103,13 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     MXNetError
         `init` was not called.
     """
-    global _first_is_taken
+    global _amp_loss_scale_initialized
     if _loss_scaler is None:
         raise MXNetError("init_trainer: mixed precision is off\n  expected amp.init() before it")
     trainer = _as_trainer("init_trainer", optimizer_or_trainer)
-    trainer._amp_loss_scaler = LossScaler() if _first_is_taken else _loss_scaler
+    trainer._amp_loss_scaler = LossScaler() if _amp_loss_scale_initialized else _loss_scaler
     trainer._amp_original_scale = trainer._scale
-    _first_is_taken = True
+    _amp_loss_scale_initialized = True
 
 
 def _as_trainer(name: str, given) -> Trainer:
@@ -210,7 +213,7 @@ def convert_symbol(
         data_names = [node.name for node in variables if declared_type(node) is None]
     names = [node.name for node in variables]
     parameters = {*names} - _known("data_names", data_names, names, "variable")
-    excluded = _known("excluded_sym_names", excluded_sym_names or (), _node_names(sym), "node")
+    excluded = _excluded(excluded_sym_names, _node_names(sym))
     converter = Converter(chosen.policy(), excluded, parameters, cast_optional_params)
     return Symbol(converter.convert(sym._entries))
 
@@ -219,12 +222,31 @@ def _node_names(sym: Symbol) -> list[str]:
     return [node.name for node in ordered(sym._entries)]
 
 
-def _known(argument: str, given, known: list[str], kind: str) -> set[str]:
-    """The names that a caller gives, each of them one that the graph has."""
+def _names(argument: str, given) -> list[str]:
     is_list = isinstance(given, Iterable) and not isinstance(given, str)
     names = [*given] if is_list else []
     if not is_list or not all(isinstance(name, str) for name in names):
         raise ArgumentError(f"amp: {argument} is {quoted(given)}\n  expected a list of names")
+    return names
+
+
+def _excluded(given, known: list[str]) -> set[str]:
+    """Return the names of nodes to leave alone; of one that does not exist it warns."""
+    names = _names("excluded_sym_names", given or ())
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        warnings.warn(
+            f"amp: excluded_sym_names has {quoted(unknown)}, which is no node of the graph\n"
+            f"  expected names such as {nearest(unknown[0], known)}",
+            UserWarning,
+            stacklevel=3,
+        )
+    return {*names}
+
+
+def _known(argument: str, given, known: list[str], kind: str) -> set[str]:
+    """The names that a caller gives, each of them one that the graph has."""
+    names = _names(argument, given)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ArgumentError(
@@ -340,7 +362,7 @@ def convert_bucketing_module(
     params = bucketing_mod.get_params()
     nodes = {key: _node_names(module.symbol) for key, module in bucketing_mod._buckets.items()}
     known = [*dict.fromkeys(chain.from_iterable(nodes.values()))]
-    excluded = _known("excluded_sym_names", excluded_sym_names or (), known, "node")
+    excluded = _excluded(excluded_sym_names, known)
     found = {
         key: convert_model(
             module.symbol,

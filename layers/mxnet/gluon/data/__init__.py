@@ -23,6 +23,4 @@ __all__ = [
     "vision",
 ]
 
-for _module in (dataloader, dataset, sampler):
-    missing.watch(vars(_module))
-missing.watch(globals())
+missing.watch()

@@ -291,6 +291,15 @@ def _batch_sampler(dataset, batch_size, shuffle, sampler, last_batch) -> BatchSa
     return BatchSampler(sampler, batch_size, last_batch or "keep")
 
 
+def _as_in_context(data: Any, ctx: Context) -> Any:
+    """A batch with its arrays, also those in lists and tuples, on a context."""
+    if isinstance(data, NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [_as_in_context(part, ctx) for part in data]
+    return data
+
+
 def _make_batch(indices: Iterable, batchify_fn: Callable, dataset: Sequence) -> Any:
     return batchify_fn([dataset[i] for i in indices])
 

@@ -28,7 +28,7 @@ class Dataset:
 
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
         """The samples for which `fn` is true; it is asked at once, and once for each sample."""
-        return _Sampled(self, FilterSampler(fn, self))
+        return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """One of `num_shards` parts of samples that lie together.
@@ -47,7 +47,7 @@ class Dataset:
             )
         each, more = divmod(len(self), num_shards)
         start = each * index + min(index, more)
-        return _Sampled(self, SequentialSampler(each + (index < more), start))
+        return _SampledDataset(self, SequentialSampler(each + (index < more), start))
 
     def take(self, count: int | None) -> Dataset:
         """The first `count` samples; all, where there are fewer or `count` is None.
@@ -60,7 +60,9 @@ class Dataset:
         if count is not None and count < 0:
             raise ArgumentError(f"take: count is {count}\n  expected 0 or more, or None")
         length = len(self)
-        return _Sampled(self, SequentialSampler(length if count is None else min(count, length)))
+        return _SampledDataset(
+            self, SequentialSampler(length if count is None else min(count, length))
+        )
 
     def sample(self, sampler: Sampler) -> Dataset:
         """The samples whose indices a sampler gives; it is asked once, now.
@@ -74,7 +76,7 @@ class Dataset:
             raise ArgumentError(
                 f"sample: {type(sampler).__name__}\n  expected a gluon.data.Sampler"
             )
-        return _Sampled(self, sampler)
+        return _SampledDataset(self, sampler)
 
     def transform(self, fn: Callable, lazy: bool = True) -> Dataset:
         """The samples as `fn` changes them; a sample that is a tuple comes as several arguments.
@@ -94,7 +96,7 @@ class Dataset:
 
         `lazy` is as for `transform`.
         """
-        return self.transform(_First(fn), lazy)
+        return self.transform(_TransformFirstClosure(fn), lazy)
 
 
 class SimpleDataset(Dataset):
@@ -118,18 +120,18 @@ class SimpleDataset(Dataset):
 class _LazyTransformDataset(Dataset):
     """The samples of a data set, changed by a function when they are asked for."""
 
-    def __init__(self, dataset: Dataset, fn: Callable):
-        self._dataset, self._fn = dataset, fn
+    def __init__(self, data: Dataset, fn: Callable):
+        self._data, self._fn = data, fn
 
     def __len__(self) -> int:
-        return len(self._dataset)
+        return len(self._data)
 
     def __getitem__(self, idx: int) -> Any:
-        sample = self._dataset[idx]
+        sample = self._data[idx]
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
 
-class _First:
+class _TransformFirstClosure:
     """A function for the first argument alone; a class, which can be sent to another process."""
 
     def __init__(self, fn: Callable):
@@ -139,7 +141,7 @@ class _First:
         return (self._fn(first), *rest) if rest else self._fn(first)
 
 
-class _Sampled(Dataset):
+class _SampledDataset(Dataset):
     """The samples of a data set at the indices that a sampler gave."""
 
     def __init__(self, dataset: Dataset, sampler: Sampler):

@@ -118,10 +118,10 @@ class BatchSampler(Sampler):
         self._sampler = sampler
         self._batch_size = batch_size
         self._last_batch = last_batch
-        self._rolled_over: list = []
+        self._prev: list = []
 
     def __iter__(self) -> Iterator[list]:
-        batch, self._rolled_over = self._rolled_over, []
+        batch, self._prev = self._prev, []
         for index in self._sampler:
             batch.append(index)
             if len(batch) == self._batch_size:
@@ -130,10 +130,10 @@ class BatchSampler(Sampler):
         if batch and self._last_batch == "keep":
             yield batch
         elif self._last_batch == "rollover":
-            self._rolled_over = batch
+            self._prev = batch
 
     def __len__(self) -> int:
-        count = len(self._rolled_over) + len(self._sampler)
+        count = len(self._prev) + len(self._sampler)
         return (
             -(-count // self._batch_size)
             if self._last_batch == "keep"

@@ -192,6 +192,7 @@ class LayerNorm(_Normalization):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
+        self._center, self._scale = center, scale
         self.gamma = self._parameter("gamma", in_channels, gamma_initializer, scale)
         self.beta = self._parameter("beta", in_channels, beta_initializer, center)
 
@@ -236,6 +237,7 @@ class GroupNorm(_Normalization):
             "scale": scale,
         }
         self._num_groups, self._epsilon = num_groups, epsilon
+        self._center, self._scale = center, scale
         self.gamma = self._parameter("gamma", num_groups, gamma_initializer, scale)
         self.beta = self._parameter("beta", num_groups, beta_initializer, center)
 

@@ -269,11 +269,11 @@ class Lambda(Block):
     def __init__(self, function: str | Callable, prefix: str | None = None):
         super().__init__(prefix=prefix)
         self._func_name = _function_name(function)
-        self._function = getattr(ndarray, function) if isinstance(function, str) else function
+        self._func_impl = getattr(ndarray, function) if isinstance(function, str) else function
 
     def forward(self, *args):
         """What the function returns."""
-        return self._function(*args)
+        return self._func_impl(*args)
 
     def __repr__(self) -> str:
         return f"Lambda({self._func_name})"
@@ -296,13 +296,13 @@ class HybridLambda(HybridBlock):
 
     def __init__(self, function: str | Callable, prefix: str | None = None):
         super().__init__(prefix=prefix)
-        self._func_name, self._function = _function_name(function), function
+        self._func_name, self._func = _function_name(function), function
 
     def hybrid_forward(self, F, x, *args):
         """What the function returns."""
-        if isinstance(self._function, str):
-            return getattr(F, self._function)(x, *args)
-        return self._function(F, x, *args)
+        if isinstance(self._func, str):
+            return getattr(F, self._func)(x, *args)
+        return self._func(F, x, *args)
 
     def __repr__(self) -> str:
         return f"HybridLambda({self._func_name})"

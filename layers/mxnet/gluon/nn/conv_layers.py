@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base import integer_types
 from ..block import HybridBlock
 from ..parameter import ParameterError
 from .activations import Activation
@@ -33,8 +34,8 @@ _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 def _sizes(block: HybridBlock, name: str, value) -> tuple[int, ...]:
     """A number for each spatial axis, from one for all or a list."""
-    if isinstance(value, int):
-        return (value,) * block._ndim
+    if isinstance(value, integer_types):
+        return (int(value),) * block._ndim
     if len(value) != block._ndim:
         raise ParameterError(
             f"{type(block).__name__}: {name} is {value!r}\n"
@@ -432,7 +433,9 @@ class ReflectionPad2D(HybridBlock):
 
     def __init__(self, padding: int | tuple[int, ...] = 0, **kwargs):
         super().__init__(**kwargs)
-        padding = (0,) * 4 + (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        padding = (
+            (0,) * 4 + (padding,) * 4 if isinstance(padding, integer_types) else tuple(padding)
+        )
         if len(padding) != 8:
             raise ParameterError(
                 f"ReflectionPad2D: padding is {padding}\n  expected a number, or 8 of them"

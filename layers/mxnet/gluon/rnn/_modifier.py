@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import ndarray
-from ...base import ArgumentError, UnsupportedError
+from ...base import ArgumentError, UnsupportedError, numeric_types
 from ._recurrent import Cells, HybridRecurrentCell, RecurrentCell
 from ._unroll import Sequence
 
@@ -27,7 +27,7 @@ class DropoutCell(HybridRecurrentCell):
     """
 
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix=None, params=None):
-        if not isinstance(rate, (int, float)):
+        if not isinstance(rate, numeric_types):
             raise ArgumentError(f"DropoutCell: rate is {rate!r}\n  expected a number")
         super().__init__(prefix, params)
         self._rate, self._axes = rate, axes
@@ -123,7 +123,7 @@ class ZoneoutCell(ModifierCell):
                 "  expected a ZoneoutCell around each of its cells"
             )
         super().__init__(base_cell)
-        self._rates = zoneout_outputs, zoneout_states
+        self.zoneout_outputs, self.zoneout_states = zoneout_outputs, zoneout_states
 
     def _alias(self) -> str:
         return "zoneout"
@@ -131,7 +131,7 @@ class ZoneoutCell(ModifierCell):
     def reset(self) -> None:
         """Forget the last output: for a new sequence."""
         super().reset()
-        self._previous = None
+        self._prev_output = None
 
     def hybridize(self, active: bool = True, **kwargs) -> None:
         """Hybridize the base cell. The last output has no place in a graph of one step."""
@@ -140,17 +140,17 @@ class ZoneoutCell(ModifierCell):
     def hybrid_forward(self, F, inputs, states):
         """The output and the states after one step."""
         y, new = self.base_cell(inputs, states)
-        of_outputs, of_states = self._rates
+        of_outputs, of_states = self.zoneout_outputs, self.zoneout_states
         if of_outputs:
-            known = type(self._previous) is type(y)
-            y = _zoned(F, of_outputs, y, self._previous if known else F.zeros_like(y))
+            known = type(self._prev_output) is type(y)
+            y = _zoned(F, of_outputs, y, self._prev_output if known else F.zeros_like(y))
         if of_states:
             new = [_zoned(F, of_states, s, old) for s, old in zip(new, states)]
-        self._previous = y
+        self._prev_output = y
         return y, new
 
     def __repr__(self) -> str:
-        outputs, states = self._rates
+        outputs, states = self.zoneout_outputs, self.zoneout_states
         return f"ZoneoutCell(p_out={outputs}, p_state={states}, {self.base_cell!r})"
 
 

@@ -44,7 +44,8 @@ class _Cell(HybridRecurrentCell):
         params,
     ):
         super().__init__(prefix, params)
-        self._hidden_size, rows = hidden_size, self.gates * hidden_size
+        self._hidden_size, self._input_size = hidden_size, input_size
+        rows = self.gates * hidden_size
         for name, shape, init in (
             ("i2h_weight", (rows, input_size), i2h_weight_initializer),
             ("h2h_weight", (rows, hidden_size), h2h_weight_initializer),

@@ -58,8 +58,12 @@ class _RNNLayer(HybridBlock):
             raise ParameterError(f"{name}: layout is {layout!r}\n  expected 'TNC' or 'NTC'")
         if mode not in rnn.KERNELS:
             raise ParameterError(f"{name}: activation is {mode[4:]!r}\n  expected 'relu' or 'tanh'")
-        self._layout, self._dtype = layout, dtype
-        self._dir = 2 if bidirectional else 1
+        self._layout, self._dtype, bidirectional = layout, dtype, bool(bidirectional)
+        self._dir, self._mode = 2 if bidirectional else 1, mode
+        self._hidden_size, self._projection_size = hidden_size, projection_size
+        self._num_layers, self._dropout = num_layers, dropout
+        self._input_size, self._use_sequence_length = input_size, use_sequence_length
+        self._gates = rnn.KERNELS[mode][1]
         self._kwargs = {
             "state_size": hidden_size,
             "projection_size": projection_size,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ....base import ArgumentError
+from ....base import ArgumentError, integer_types
 from ...block import HybridBlock
 from ...nn import Activation
 
@@ -84,7 +84,7 @@ class DeformableConvolution(HybridBlock):
         self._channels, self._in_channels = channels, in_channels
         self._op_name = op_name or name
         kernel, strides, padding, dilation = (
-            (size,) * 2 if isinstance(size, int) else tuple(size)
+            (size,) * 2 if isinstance(size, integer_types) else tuple(size)
             for size in (kernel_size, strides, padding, dilation)
         )
         shared = {"kernel": kernel, "stride": strides, "dilate": dilation, "pad": padding}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....base import ArgumentError, ParameterError
+from ....base import ArgumentError, ParameterError, integer_types
 from ....metric import EvalMetric
 from ....metric import Loss as LossMetric
 from ...block import HybridBlock
@@ -239,7 +239,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     """
 
     def __init__(self, log_interval="epoch", metrics=None, priority: float = np.inf):
-        if not isinstance(log_interval, int) and log_interval != "epoch":
+        if not isinstance(log_interval, integer_types) and log_interval != "epoch":
             raise ArgumentError(
                 f"LoggingHandler: log_interval is {log_interval!r}\n"
                 "  expected a number of batches, or 'epoch'"
@@ -277,12 +277,12 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
     def batch_begin(self, estimator, *args, **kwargs):
         """Note the time."""
-        if isinstance(self.log_interval, int):
+        if isinstance(self.log_interval, integer_types):
             self.batch_start = time.time()
 
     def batch_end(self, estimator, *args, **kwargs):
         """Log the metrics where it is time."""
-        if not isinstance(self.log_interval, int):
+        if not isinstance(self.log_interval, integer_types):
             return
         self.log_interval_time += time.time() - self.batch_start
         self.processed_samples += kwargs["batch"][0].shape[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....base import ParameterError
+from ....base import ParameterError, integer_types
 from ...rnn import HybridRecurrentCell
 
 __all__ = [
@@ -102,7 +102,7 @@ class _ConvCell(HybridRecurrentCell):
             setattr(self, name, parameter)
 
     def _sizes(self, given) -> tuple[int, ...]:
-        return (given,) * self.axes if isinstance(given, int) else tuple(given)
+        return (given,) * self.axes if isinstance(given, integer_types) else tuple(given)
 
     def _in_layout(self, channels: int, spatial) -> tuple[int, ...]:
         """A shape of channels and spatial sizes, in the order of the layout."""

@@ -22,6 +22,4 @@ __all__ = [
     "transforms",
 ]
 
-for _module in (datasets, transforms):
-    missing.watch(vars(_module))
-missing.watch(globals())
+missing.watch()

@@ -9,7 +9,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / name
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "layers/mxnet/README.md")
+    for name in (
+        *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
+        "layers/mxnet/README.md",
+    )
 ] + sorted((ROOT / "docs").rglob("*.md"))
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?P<target>[^)\s]*)\)|<(?:a href|img src)=\"(?P<html>[^\"]*)\"")

@@ -22,7 +22,9 @@ LOG = logging.getLogger("mkdocs.hooks.pages")  # its warnings are errors
 ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = {  # pages that are not in docs/: their places on the site
     "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "CHANGELOG.md": "changes.md",
     "layers/mxnet/README.md": "inside-layers-mxnet.md",
 }

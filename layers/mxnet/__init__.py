@@ -148,6 +148,8 @@ __all__ = [
 # What MXNet has in a module on which its code here is built.
 autograd.Function, autograd.get_symbol = Function, get_symbol
 ndarray.Custom, ndarray.CachedOp = custom, CachedOp
+ndarray.np = ndarray.numpy = np
+ndarray.npx = ndarray.numpy_extension = npx
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 operator.__all__ += ["NDArrayOp", "NumpyOp", "PythonOp"]
 missing.watch()

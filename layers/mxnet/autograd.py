@@ -19,6 +19,7 @@ from weakref import ref
 import numpy as np
 import torch
 
+from . import _dtype
 from ._state import this_thread
 from ._threads import end_of_operator
 from .base import ArgumentError, MXNetError, RecordingError, describe_value
@@ -509,8 +510,9 @@ def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor]:
     if tensor is None:
         raise _no_array(name, "a head", head)
     if not tensor.is_floating_point():
+        dtype = _dtype.name(tensor.dtype)
         raise RecordingError(
-            f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
+            f"{name}: the head {head.shape} is {dtype}, which has no gradient\n"
             "  expected a dtype of floating-point numbers"
         )
     if not tensor.requires_grad:

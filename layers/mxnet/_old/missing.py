@@ -17,10 +17,6 @@ from . import later, star_imports
 __all__ = ["absent", "names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
-_NUMPY = (
-    "MXNet's NumPy interface (mx.np, mx.npx) is not here; use mx.nd and mx.sym, whose arrays have "
-    "no shape (), and blocks that compute with F.name(...)"
-)
 _C = "it belongs to MXNet's C library, which is not used"
 _NO_SERVERS = "there are no servers: start all processes with torchrun"
 # Why a name is absent or what to use instead; a module's reason holds for what is inside.
@@ -51,21 +47,9 @@ REASONS = {
     "kvstore.KVStoreServer": _NO_SERVERS,
     "kvstore.kvstore_server": _NO_SERVERS,
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
-    "ndarray.np": _NUMPY,
-    "ndarray.npx": _NUMPY,
-    "ndarray.numpy": _NUMPY,
-    "ndarray.numpy_extension": _NUMPY,
     "ndarray_doc": "it writes MXNet's own docstrings",
-    "np": _NUMPY,
-    "npx": _NUMPY,
-    "numpy": _NUMPY,
-    "numpy_extension": _NUMPY,
     "profiler.set_kvstore_handle": "there is no process of a server to ask",
     "rtc": "register a .cu kernel with layers.ops.library",
-    "symbol.np": _NUMPY,
-    "symbol.npx": _NUMPY,
-    "symbol.numpy": _NUMPY,
-    "symbol.numpy_extension": _NUMPY,
     "symbol_doc": "it writes MXNet's own docstrings",
     "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
     "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
@@ -76,7 +60,7 @@ _INSTEAD = {
     "symbol.array": "an input, or in a Block a constant: self.params.get_constant(name, value)",
 }
 # Modules that are here for programs that import them; nothing is in them but what they define.
-_EMPTY = {"numpy", "numpy_extension", "symbol.numpy"}
+_EMPTY: set[str] = set()
 
 
 @cache

@@ -24,6 +24,8 @@ from ..base import (
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..ndarray.register import Pending
+from ..numpy import _array as mx_np
+from ..util import is_np_array
 from ._load import fill, first, read, unmarked
 
 __all__ = [
@@ -233,7 +235,10 @@ class Parameter:
     def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
         """Take a copy of `data` on each context."""
         data = data if data.stype == self._stype else data.tostype(self._stype)
-        self._set([data.copyto(context) for context in ctx_list])
+        arrays = [data.copyto(context) for context in ctx_list]
+        if is_np_array() and self._stype == "default":
+            arrays = [mx_np.ndarray(array._tensor, array._context) for array in arrays]
+        self._set(arrays)
 
     def _set(self, arrays: list[NDArray]) -> None:
         self._mark(arrays)
@@ -503,7 +508,7 @@ class Parameter:
             if self._stype != "default":
                 told["stype"] = self._stype
             self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype, **told)
-        return self._var
+        return self._var.as_np_ndarray() if is_np_array() else self._var
 
     @property
     def _trainer(self):

@@ -1,0 +1,8 @@
+"""Functions of images."""
+
+from __future__ import annotations
+
+from ..numpy._array import F as _F
+
+globals().update(_F.modules["numpy_extension.image"])
+__all__ = list(_F.modules["numpy_extension.image"])

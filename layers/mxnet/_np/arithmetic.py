@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._table.registry import check_ufunc_option
-from .front import FRONTS
+from .front import MAKERS
 
 # function: (its form with the number on the left, the method of arrays and Symbols)
 ROWS = {
@@ -42,30 +42,40 @@ INTEGERS = (int, numbers.Integral, np.bool_)
 
 
 def _binary(name: str, reflected: str) -> Callable:
-    on_both, on_right, on_left = f"_npi_{name}", f"_npi_{name}_scalar", f"_npi_{reflected}_scalar"
+    """Return what makes the function for an `F`."""
 
-    def function(F, x1, x2, out=None, **kwargs):
-        options = _options(name, out, kwargs) if out is not None or kwargs else {}
-        if isinstance(x1, F.operand):
-            if isinstance(x2, F.operand):
-                return getattr(F, on_both)(x1, x2, **options)
-            if isinstance(x2, NUMBERS):
-                is_int = isinstance(x2, INTEGERS)
-                return getattr(F, on_right)(x1, scalar=x2, is_int=is_int, **options)
-            return getattr(F, on_both)(x1, F.as_operand(name, x2, x1), **options)
-        if isinstance(x2, F.operand):
-            if isinstance(x1, NUMBERS):
-                is_int = isinstance(x1, INTEGERS)
-                return getattr(F, on_left)(x2, scalar=x1, is_int=is_int, **options)
-            return getattr(F, on_both)(F.as_operand(name, x1, x2), x2, **options)
-        if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
-            return getattr(np, name)(x1, x2)
-        other = x2 if isinstance(x1, NUMBERS) else x1
-        return getattr(F, on_both)(F.as_operand(name, other, None), x2, **options)
+    def bind(F):
+        operand, of_both = F.operand, getattr(F, f"_npi_{name}")
+        of_right = getattr(F, f"_npi_{name}_scalar")
+        of_left = getattr(F, f"_npi_{reflected}_scalar")
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name.replace('_', ' ').capitalize()}, elementwise, of arrays and numbers."
-    return function
+        def function(x1, x2, out=None, **kwargs):
+            if out is not None or kwargs:
+                kwargs = _options(name, out, kwargs)
+            if isinstance(x1, operand):
+                if isinstance(x2, operand):
+                    return of_both(x1, x2, **kwargs)
+                if isinstance(x2, NUMBERS):
+                    return of_right(x1, scalar=x2, is_int=isinstance(x2, INTEGERS), **kwargs)
+                return of_both(x1, F.as_operand(name, x2, x1), **kwargs)
+            if isinstance(x2, operand):
+                if isinstance(x1, NUMBERS):
+                    return of_left(x2, scalar=x1, is_int=isinstance(x1, INTEGERS), **kwargs)
+                return of_both(F.as_operand(name, x1, x2), x2, **kwargs)
+            if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+                return getattr(np, name)(x1, x2)
+            return function(
+                *[x if isinstance(x, NUMBERS) else F.as_operand(name, x, None) for x in (x1, x2)],
+                **kwargs,
+            )
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = (
+            f"{name.replace('_', ' ').capitalize()}, elementwise, of arrays and numbers."
+        )
+        return function
+
+    return bind
 
 
 def _options(name: str, out: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -75,9 +85,7 @@ def _options(name: str, out: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {"out": out}
 
 
-FRONTS.setdefault("numpy", {}).update(
-    {name: _binary(name, reflected) for name, (reflected, _) in ROWS.items()}
-)
+MAKERS.update({name: _binary(name, reflected) for name, (reflected, _) in ROWS.items()})
 
 
 def fill(cls: type, F: Any) -> None:
@@ -98,14 +106,18 @@ def fill(cls: type, F: Any) -> None:
 
 
 def _method(F: Any, name: str) -> Callable:
+    function = getattr(F, name)
+
     def method(self, other):
-        return getattr(F, name)(self, other)
+        return function(self, other)
 
     return method
 
 
 def _reflected(F: Any, name: str) -> Callable:
+    function = getattr(F, name)
+
     def method(self, other):
-        return getattr(F, name)(other, self)
+        return function(other, self)
 
     return method

@@ -18,12 +18,14 @@ from typing import Any
 from .._table import registry
 
 FRONTS: dict[str, dict[str, Callable]] = {}  # by the module of MXNet, by name
+# Functions of mx.np that are made for an `F`, by name: what makes each.
+MAKERS: dict[str, Callable] = {}
 # Operators that have the signature of a function of NumPy, and no other front.
 _LINALG = "inv det slogdet cholesky svd eig eigvals eigh eigvalsh solve tensorinv norm"
 _NUMPY = """
 absolute abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 fix
 floor log log10 log1p log2 logical_not negative radians reciprocal rint sign sin sinh sqrt square
-tan tanh trunc bitwise_not isnan isinf isfinite isposinf isneginf around nan_to_num
+tan tanh trunc bitwise_not isnan isinf isfinite isposinf isneginf around
 sum prod product mean max amax min amin all any sometrue var std argmax argmin cumsum
 reshape transpose squeeze roll flip rot90 broadcast_to copy diag diagflat tril diagonal
 trace dot matmul hanning hamming blackman indices polyval unique
@@ -67,6 +69,8 @@ class Functions:
 
     Attributes
     ----------
+    are_symbols : bool
+        True if the operands are Symbols.
     modules : dict of str to dict
         The public functions: by module, by name.
     """
@@ -78,6 +82,8 @@ class Functions:
             if name.startswith("_np"):
                 setattr(self, name, of_operator(registry.get(name), name))
         self._add_operators()
+        for name, make in MAKERS.items():
+            self._add("numpy", name, make(self))
         for module, fronts in FRONTS.items():
             for name, function in fronts.items():
                 self._add(module, name, self._bound(function, name))

@@ -231,6 +231,18 @@ def clip(F, a, a_min, a_max, out=None):
 
 
 @numpy
+def nan_to_num(F, x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """Return the values, with numbers in place of NaN and of the infinities.
+
+    Without `copy` they are written into the array.
+    """
+    if isinstance(x, arithmetic.NUMBERS):
+        return np.nan_to_num(x, copy, nan, posinf, neginf)
+    out = None if copy or F.are_symbols else x
+    return F._npi_nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf, out=out)
+
+
+@numpy
 def sort(F, a, axis=-1, kind=None, order=None):
     """Return the values in order along an axis."""
     if order is not None:

@@ -90,9 +90,8 @@ def reshape(F, self, *shape, order="C", newshape=None):
         shape = newshape
     elif len(shape) == 1 and hasattr(shape[0], "__len__"):
         shape = shape[0]
-    return F._np_reshape(
-        self, newshape=tuple(shape) if hasattr(shape, "__len__") else (shape,), order=order
-    )
+    shape = tuple(shape) if hasattr(shape, "__len__") else (shape,)
+    return F._np_reshape(self, newshape=shape, **({} if order == "C" else {"order": order}))
 
 
 def transpose(F, self, *axes):

@@ -189,7 +189,7 @@ def _npi_unravel_index(indices: Tensor, shape: tuple[int, ...] = REQUIRED) -> Te
 _npi_unravel_index.types(lambda: torch.int64)
 
 
-def _places(size, obj, start, stop, step, int_ind, strict=True):
+def _places(size, obj, start, stop, step, int_ind):
     """Return the places along an axis that an index, a slice or an array means."""
     if obj is not None:
         at = torch.nonzero(obj).reshape(-1) if obj.dtype is torch.bool else obj.long().reshape(-1)
@@ -197,7 +197,7 @@ def _places(size, obj, start, stop, step, int_ind, strict=True):
         at = torch.tensor([int_ind])
     else:
         at = torch.tensor(range(*slice(start, stop, step).indices(size)), dtype=torch.int64)
-    if strict and at.numel() and not -size <= int(at.min()) <= int(at.max()) <= size:
+    if at.numel() and not -size <= int(at.min()) <= int(at.max()) <= size:
         raise IndexError(f"index {at.tolist()} is out of bounds for an axis of size {size}")
     return torch.where(at < 0, at + size, at)
 
@@ -216,8 +216,11 @@ def _npi_delete(
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     kept = torch.ones(arr.shape[axis], dtype=torch.bool)
-    at = _places(arr.shape[axis], obj, start, stop, step, int_ind, strict=obj is None)
-    kept[at[(at >= 0) & (at < arr.shape[axis])]] = False  # as MXNet, which ignores the others
+    if obj is None or obj.dtype is torch.bool:
+        at = _places(arr.shape[axis], obj, start, stop, step, int_ind)
+    else:  # as MXNet, which ignores those that are out of bounds, and negative ones
+        at = obj[(obj >= 0) & (obj < arr.shape[axis])].long()
+    kept[at] = False
     return arr.index_select(axis, torch.nonzero(kept).reshape(-1).to(arr.device))
 
 

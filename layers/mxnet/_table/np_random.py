@@ -82,7 +82,7 @@ def _from_zero(name, strictly=False):
             if isinstance(p, Tensor):
                 if p.is_meta or not p.numel():
                     continue
-                p = float(p.min())
+                p = float(p.detach().min())
             if p < 0 or (strictly and not p):
                 expected = "more than 0" if strictly else "at least 0"
                 raise ArgumentError(f"random.{name}: a parameter is {p}\n  expected {expected}")
@@ -188,7 +188,7 @@ def _npi_bernoulli(
     """Draws 1 with a probability, or with that of a logit, else 0."""
     given = input1 if input1 is not None else torch.tensor(logit if is_logit else prob)
     if not is_logit and given.numel() and not given.is_meta:
-        least, most = float(given.min()), float(given.max())
+        least, most = map(float, given.detach().aminmax())
         if not 0 <= least <= most <= 1:
             raise ArgumentError(
                 f"random.bernoulli: prob is from {least} to {most}\n  expected from 0 to 1"
@@ -242,7 +242,8 @@ def _npi_multivariate_normal(mean: Tensor, cov: Tensor, size: Shape | None = Non
     """Draws from normal distributions with a mean and a matrix of covariance."""
     batch = torch.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
     noise = mean.new_empty((*(size or ()), *batch, mean.shape[-1], 1)).normal_()
-    return mean + (torch.linalg.cholesky(cov) @ noise).squeeze(-1)
+    exact = torch.promote_types(cov.dtype, torch.float32)  # there are no factors of float16
+    return mean + (torch.linalg.cholesky(cov.to(exact)).to(cov.dtype) @ noise).squeeze(-1)
 
 
 @op(draws=True)

@@ -12,12 +12,18 @@ from ..ndarray._index import np_reshaped
 from .attributes import Axis, Shape, Shapes
 from .np_arithmetic import promoted
 from .registry import REQUIRED, Tensor, family, op, zeros
+from .shape import Reshape
 
 
 @op(view=True)
 def _np_reshape(a: Tensor, newshape: Shape = REQUIRED, order: str = "C", out=None) -> Tensor:
     """The elements in another shape, in which -1 is the size that remains."""
     return a.reshape(_whole_shape("reshape", a, newshape, order))
+
+
+@_np_reshape.back
+def _(inputs, output, newshape):
+    return Reshape.back_rule(inputs, output, newshape)
 
 
 def _whole_shape(name, a, shape, order):

@@ -148,10 +148,12 @@ def _has_arrays(parts: Sequence) -> bool:
 
 def _check_bounds(part: Any, axis: int, tensor: torch.Tensor) -> None:
     """Raise IndexError for an index out of bounds, which on a GPU would end the process."""
+    if _is_mask(part):  # PyTorch checks masks, which may have no axis
+        return
     size = tensor.shape[axis]
     if isinstance(part, int):
         worst = part
-    elif part.numel() and not _is_mask(part):  # PyTorch checks masks
+    elif part.numel():
         low, high = (int(end) for end in part.aminmax())
         worst = low if low < -size else high
     else:

@@ -145,7 +145,7 @@ class ndarray(NDArray):
 
 
 ndarray._array_class = ndarray
-ndarray.__module__ = "mxnet.numpy"
+ndarray.__module__ = __package__  # where programs look it up
 
 
 def _with_masks(key: Any) -> Any:
@@ -206,6 +206,8 @@ def _as_numpy(values: Any) -> Any:
 class _OfArrays(Functions):
     """The functions of ``mx.np``, for arrays."""
 
+    are_symbols = False
+
     @staticmethod
     def context(ctx: Context | None) -> str:
         """Return the text of a context, by default of the current one."""
@@ -233,7 +235,9 @@ class _OfArrays(Functions):
         context = current_context() if like is None else like._context
         is_numpy = isinstance(value, _np.ndarray) and value.dtype in _dtype.NATIVE
         integers = like is None and not is_numpy and _np.asarray(value).dtype.kind in "iu"
-        dtype = value.dtype if is_numpy else "int64" if integers else like and like.dtype
+        dtype = value.dtype if is_numpy else "int64" if integers else None
+        if dtype is None and like is not None:
+            dtype = like.dtype
         return array(list(value) if isinstance(value, range) else value, dtype, context)
 
     @staticmethod

@@ -84,7 +84,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     if State.precision is not None:
         inputs = _with_casts(State.precision, operator, attributes, names, inputs)
     node = Node(operator, name, inputs, attributes, attrs)
-    first = next((s for s in symbols.values() if isinstance(s, Symbol)), Symbol)
+    first = next((symbols[n] for n in names if n in symbols), Symbol)
     return first._symbol_class([(node, i) for i in range(len(node.outputs))])
 
 

@@ -89,6 +89,8 @@ def _as_slice(part: Any) -> slice:
 class _OfSymbols(Functions):
     """The functions of ``mx.sym.np``, for Symbols."""
 
+    are_symbols = True
+
     @staticmethod
     def context(ctx: Any) -> str:
         """Return the text of a context; of none, that on which the graph will run."""

@@ -126,6 +126,8 @@ def _npi_boolean_mask_assign_tensor(
     data: Tensor, mask: Tensor, value: Tensor, start_axis: int = 0
 ) -> Tensor:
     """The data with other values where the mask is not 0."""
+    if not data.dim():
+        return torch.where(mask != 0, value.reshape(()), data)
     key = (slice(None),) * start_axis + (mask != 0,)
     return data.clone().index_put(_with_positions(data, key), value.to(data.dtype))
 

@@ -75,8 +75,8 @@ def _npi_mean(
 ) -> Tensor:
     """The mean over axes; of integers in float32."""
     kind = _float_type(a.dtype, dtype)
-    exact = a.to(kind if kind.is_floating_point else torch.float32)
-    return _over("mean", exact, axis, keepdims, torch.mean).to(kind)
+    exact = torch.promote_types(kind, torch.float32) if kind.is_floating_point else torch.float32
+    return _over("mean", a.to(exact), axis, keepdims, torch.mean).to(kind)
 
 
 _npi_mean.types(_float_type)
@@ -221,7 +221,7 @@ def _npi_percentile(
 ) -> Tensor:
     """The q-th percentiles over axes; of integers in float32."""
     x = a.to(_float_type(a.dtype, None))
-    exact = x.float() if x.dtype is torch.float16 else x
+    exact = x.double()  # so that the places between the elements are NumPy's
     if q is None:
         q = torch.tensor(q_scalar, dtype=exact.dtype, device=a.device)
     if q.numel() and not 0 <= float(q.min()) <= float(q.max()) <= 100:

@@ -65,6 +65,7 @@ class NDArray(Memory, Methods):
     __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_origin", "_tensor")
     __array_priority__ = 1000.0
     _is_sparse = False  # whether a part of it is stored, so that it has no `_tensor`
+    _records_integers = False  # whether its class differentiates integers: mx.np.ndarray
     _array_class: type[NDArray]  # the class of what is computed from it: NDArray, or mx.np.ndarray
 
     def __init__(self, tensor: torch.Tensor, context: Context, held: str | None = None):

@@ -28,6 +28,7 @@ class ndarray(NDArray):
     """
 
     __slots__ = ()
+    _records_integers = True
 
     # Shape and values
 

@@ -211,3 +211,40 @@ def test_files(mx, tmp_path):
     }
     mx.npx.save(path, [mx.np.ones(2)])
     assert mx.npx.load(path)[0].tolist() == [1, 1]
+
+
+def test_integers_have_gradients(mx):
+    x = mx.np.array([1, 2, 3], dtype="int32")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.np.flip(x * x, 0) + 1
+        z = x.reshape(3, 1)
+    assert y.dtype == np.int32
+    mx.autograd.backward([y, z], [mx.np.array([1, 10, 100], dtype="int32"), None])
+    assert x.grad.tolist() == [201, 41, 7] and x.grad.dtype == np.int32
+
+
+def test_what_is_constant_gives_zeros(mx):
+    x = mx.np.array([1.0, 2.0])
+    x.attach_grad()
+    x.grad[:] = 7
+    with mx.autograd.record():
+        y = x > 1
+    y.backward()
+    assert x.grad.tolist() == [0, 0]
+
+
+@torch_only
+def test_integers_of_a_hybridized_block_have_gradients(mx):
+    class Net(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.np.transpose(x) * 3
+
+    net = Net()
+    net.hybridize()
+    x = mx.np.array([[1, 2]], dtype="int64")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = net(x)
+    y.backward()
+    assert x.grad.tolist() == [[3, 3]]

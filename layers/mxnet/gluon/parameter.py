@@ -24,7 +24,7 @@ from ..base import (
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..ndarray.register import Pending
-from ..numpy import _array as mx_np
+from ..numpy._array import in_kind
 from ..util import is_np_array
 from ._load import fill, first, read, unmarked
 
@@ -224,7 +224,7 @@ class Parameter:
                     "  expected in_units, in_channels, ... or the shape to be given"
                 )
             if data is None:
-                data = self._in_kind(ndarray.zeros(self.shape, cpu(), self.dtype, self._stype))
+                data = in_kind(ndarray.zeros(self.shape, cpu(), self.dtype, self._stype))
                 description = initializer.InitDesc(self.name, {"__init__": init})
                 default_init(description, data)
             self._init_impl(data, contexts)
@@ -235,13 +235,7 @@ class Parameter:
     def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
         """Take a copy of `data` on each context."""
         data = data if data.stype == self._stype else data.tostype(self._stype)
-        self._set([self._in_kind(data.copyto(context)) for context in ctx_list])
-
-    def _in_kind(self, array: NDArray) -> NDArray:
-        """Return a new array as one of ``mx.np``, if Gluon is to make these."""
-        if not is_np_array() or self._stype != "default":
-            return array
-        return mx_np.ndarray(array._tensor, array._context)
+        self._set([in_kind(data.copyto(context)) for context in ctx_list])
 
     def _set(self, arrays: list[NDArray]) -> None:
         self._mark(arrays)

@@ -17,8 +17,9 @@ from ..base import ArgumentError, DeferredInitializationError, describe_value
 from ..context import Context, current_context
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import Pending, eager
+from ..util import is_np_array
 
-__all__ = ["F", "array", "ndarray"]
+__all__ = ["F", "array", "in_kind", "ndarray"]
 
 
 class ndarray(NDArray):
@@ -195,6 +196,13 @@ def array(object, dtype=None, ctx: Context | None = None) -> ndarray:
         object = _np.asarray(_as_numpy(object))
     tensor = as_tensor("array", object, _dtype.to_torch(dtype))
     return ndarray(tensor if context.device.type == "cpu" else tensor.to(context.device), context)
+
+
+def in_kind(array: Any) -> Any:
+    """Return a new array as one of ``mx.np`` where Gluon is to make these; others as they are."""
+    if is_np_array() and type(array) is NDArray:
+        return ndarray(array._tensor, array._context, array._held)
+    return array
 
 
 def _as_numpy(values: Any) -> Any:

@@ -15,18 +15,19 @@ from ..ndarray.ndarray import NDArray
 from ._array import array
 
 _NAMES = """
-allclose alltrue apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv
+allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv
 choose compress corrcoef correlate count_nonzero cov digitize divmod extract flatnonzero
-float_power frexp heaviside histogram2d histogram_bin_edges histogramdd i0 in1d interp intersect1d
+float_power frexp heaviside histogram2d histogram_bin_edges histogramdd i0 interp intersect1d
 isclose isin ix_ lexsort min_scalar_type mirr modf msort nanargmax nanargmin nancumprod nancumsum
 nanmax nanmedian nanmin nanpercentile nanprod nanquantile ndim npv partition piecewise packbits
 poly polyadd polydiv polyfit polyint polymul polysub positive ppmt promote_types ptp pv rate real
 result_type rollaxis roots searchsorted select setdiff1d setxor1d signbit size spacing
-take_along_axis trapz tril_indices_from trim_zeros triu_indices_from union1d unpackbits unwrap
+take_along_axis tril_indices_from trim_zeros triu_indices_from union1d unpackbits unwrap
 vander
 """
-# Those that a release of NumPy has not any more are not there.
-__all__ = list(filter(partial(hasattr, _np), _NAMES.split()))
+_RENAMED = {"alltrue": "all", "in1d": "isin", "trapz": "trapezoid"}  # by NumPy
+# Those that a release of NumPy has not any more, under no other name, are not there.
+__all__ = [*_RENAMED, *filter(partial(hasattr, _np), _NAMES.split())]
 
 
 def by_numpy(function: Callable) -> Callable:
@@ -74,4 +75,9 @@ def _as_arrays(value: Any, context: Context) -> Any:
     return value
 
 
-globals().update({_name: by_numpy(getattr(_np, _name)) for _name in __all__})
+globals().update(
+    {
+        _name: by_numpy(getattr(_np, _name, None) or getattr(_np, _RENAMED[_name]))
+        for _name in __all__
+    }
+)

@@ -163,3 +163,24 @@ def test_export_and_import(mx, tmp_path):
         again = read(x)
     assert type(again) is mx.np.ndarray
     assert np.array_equal(again.asnumpy(), y.asnumpy())
+
+
+def test_what_gluon_makes(mx):
+    data = mx.gluon.data
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        kind = mx.np.ndarray
+        for workers in (0, 1):
+            set_of = data.ArrayDataset(made((4, 3)), made((4,)))
+            x, y = next(iter(data.DataLoader(set_of, 2, num_workers=workers)))
+            assert type(x) is kind and type(y) is kind and x.shape == (2, 3)
+        parts = mx.gluon.utils.split_and_load(made((4, 3)), [mx.cpu(0), mx.cpu(1)])
+        assert [type(part) for part in parts] == [kind, kind]
+        cell = mx.gluon.rnn.LSTM(3)
+        cell.initialize()
+        states = cell.begin_state(batch_size=2)
+        assert all(type(state) is kind for state in states)
+        constant = mx.gluon.Constant("c", mx.np.ones(2))
+        constant.initialize()
+        assert type(constant.data()) is kind
+    x, _ = next(iter(data.DataLoader(set_of, 2)))
+    assert type(x) is mx.nd.NDArray

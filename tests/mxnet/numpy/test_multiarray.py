@@ -248,3 +248,44 @@ def test_integers_of_a_hybridized_block_have_gradients(mx):
         y = net(x)
     y.backward()
     assert x.grad.tolist() == [[3, 3]]
+
+
+@torch_only  # MXNet gives arrays of mx.np only where the operator gets such arrays, too
+def test_operators_of_ones_own(mx):
+    class Square(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+
+    @mx.operator.register("numpy.test_multiarray.square")
+    class SquareProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Square()
+
+    x = mx.np.array([1.0, 3.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type="numpy.test_multiarray.square")
+    y.backward()
+    assert type(y) is mx.np.ndarray and y.tolist() == [1, 9] and x.grad.tolist() == [2, 6]
+
+
+@torch_only  # MXNet hands it arrays of mx.nd
+def test_a_function_of_autograd(mx):
+    class Square(mx.autograd.Function):
+        def forward(self, x):
+            self.save_for_backward(x)
+            return mx.np.square(x)
+
+        def backward(self, dy):
+            (x,) = self.saved_tensors
+            return 2 * x * dy
+
+    x = mx.np.array(3.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = Square()(x)
+    y.backward()
+    assert type(y) is mx.np.ndarray and y.shape == () and x.grad.item() == 6

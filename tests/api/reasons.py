@@ -68,6 +68,8 @@ DIFFERENCES = {
     "amp_cast to integers truncates": "ndarray.amp_cast symbol.amp_cast",
     "A variable is overwritten before backward": "",
     "Only floating-point arrays have gradients": "",
+    "Functions of integers": "",
+    "NumPy's arrays and lists are operands": "",
     "grad_req='add' adds": "",
     "The gradient of an array with grad_req='null'": "",
     "Second derivatives of custom operators": "",

@@ -22,7 +22,7 @@ FILES = {
     "np_operators.json": re.compile("(?!_np)|.*_?backward|_npi_cv"),
 }
 # Rows of mx.np that MXNet has not as operators: it computes them in Python, or as Custom.
-OURS = ("_npi_multivariate_normal", "_npi_resize", "_npi_unravel_index")
+OURS = ("_npi_array_split", "_npi_multivariate_normal", "_npi_resize", "_npi_unravel_index")
 WRONG = {
     "_linspace": "MXNet's operator information lists the arguments of _arange",
     "_linalg_potrf": "MXNet's operator information leaves out lower",

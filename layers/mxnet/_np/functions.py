@@ -104,11 +104,9 @@ def array_split(F, ary, indices_or_sections, axis=0):
     """Return parts along an axis: so many of nearly equal size, or as `split`."""
     if not isinstance(indices_or_sections, numbers.Integral):
         return F.split(ary, indices_or_sections, axis)
-    size, count = ary.shape[axis], indices_or_sections
-    if count < 1:
-        raise ValueError(f"array_split: {count} sections\n  expected 1 or more")
-    sizes = [size // count + (i < size % count) for i in range(count)]
-    return F.split(ary, np.cumsum(sizes)[:-1].tolist(), axis)
+    if indices_or_sections < 1:
+        raise ValueError(f"array_split: {indices_or_sections} sections\n  expected 1 or more")
+    return F.as_list(F._npi_array_split(ary, sections=indices_or_sections, axis=axis))
 
 
 @numpy

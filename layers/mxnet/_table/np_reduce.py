@@ -75,7 +75,8 @@ def _npi_mean(
 ) -> Tensor:
     """The mean over axes; of integers in float32."""
     kind = _float_type(a.dtype, dtype)
-    exact = torch.promote_types(kind, torch.float32) if kind.is_floating_point else torch.float32
+    exact = torch.promote_types(_float_type(a.dtype, None), torch.float32)
+    exact = torch.promote_types(exact, kind)  # of integers, too, it is a dtype of floats
     return _over("mean", a.to(exact), axis, keepdims, torch.mean).to(kind)
 
 

@@ -245,6 +245,15 @@ def _(indices, sections):
     return sections or len(indices) + (not indices or indices[0] != 0)
 
 
+@op(view=True)
+def _npi_array_split(ary: Tensor, sections: int = REQUIRED, axis: int = 0) -> tuple[Tensor, ...]:
+    """So many parts along an axis, of which the first are one longer where they cannot be equal."""
+    return torch.tensor_split(ary, sections, axis)
+
+
+_npi_array_split.gives(lambda sections: sections)
+
+
 # Repeated, padded and cut
 
 

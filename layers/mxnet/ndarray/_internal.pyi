@@ -608,6 +608,8 @@ def _npi_dsplit(ary: NDArray, indices: int | tuple[int, ...] = ..., axis: int = 
     """Parts along an axis: so many equal `sections`, or one from each index to the next."""
 def _npi_hsplit(ary: NDArray, indices: int | tuple[int, ...] = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None) -> Result:
     """Parts along axis 1, or 0 where there is one axis; as of `split`."""
+def _npi_array_split(ary: NDArray, sections: int = ..., axis: int = 0, out: Any = None, name: Any = None) -> Result:
+    """So many parts along an axis, of which the first are one longer where they cannot be equal."""
 def _npi_resize(a: NDArray, new_shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
     """The elements in another shape, again and again; zeros where there are none."""
 def _npi_tile(A: NDArray, reps: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:

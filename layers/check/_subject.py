@@ -330,7 +330,7 @@ class LayerSubject(Subject):
         """Whether a graph is made of its `hybrid_forward`."""
         kind = type(self.block)
         hybrid = issubclass(kind, gluon.HybridBlock)
-        return hybrid and kind.forward is gluon.HybridBlock.forward
+        return hybrid and inspect.unwrap(kind.forward) is gluon.HybridBlock.forward
 
     def functions(self):
         return [type(self.block).hybrid_forward] if self._is_traced else []

@@ -151,6 +151,8 @@ __all__ = [
 vars(base).update(_C_NAMES)
 autograd.Function, autograd.get_symbol = Function, get_symbol
 ndarray.Custom, ndarray.CachedOp = custom, CachedOp
+ndarray.np = ndarray.numpy = np
+ndarray.npx = ndarray.numpy_extension = npx
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 operator.__all__ += ["NDArrayOp", "NumpyOp", "PythonOp"]
 missing.watch()

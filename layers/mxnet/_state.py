@@ -38,6 +38,8 @@ class State:
         of each custom operator that is not pure before it runs.
     np_shape : bool
         MXNet's np_shape semantics.
+    np_array : bool
+        True if Gluon makes arrays of ``mx.np``.
     kernels : bool
         True if kernels compute in place of formulas.
     part : int or None
@@ -66,6 +68,7 @@ class State:
         "has_image",
         "kernels",
         "name_managers",
+        "np_array",
         "np_shape",
         "part",
         "plain",
@@ -84,7 +87,7 @@ class State:
         self.elements_in_numpy: int | None = None
         self.has_image = self.plain = False
         self.recorder: Any = None
-        self.np_shape = False
+        self.np_shape = self.np_array = False
         self.kernels = _KERNELS
         self.part: int | None = None
         self.bulk_size = 0

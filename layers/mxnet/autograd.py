@@ -269,7 +269,7 @@ def mark(array, grad, req: str) -> None:
     leaf = Leaf(grad, req)
     if req != "null" and tensor.is_floating_point():
         tensor.requires_grad_().register_post_accumulate_grad_hook(leaf.collect)
-    elif req != "null":
+    elif req != "null" and not array._records_integers:
         warnings.warn(
             f"attach_grad on an array of {np.dtype(array.dtype)}: its gradient stays 0, for only "
             "floats are differentiated here",
@@ -528,19 +528,27 @@ def _heads(name: str, heads: Sequence, given: Sequence) -> tuple[tuple, tuple]:
             f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
         )
     if len(heads) == 1:  # nearly always
-        found = _head(name, heads[0], given[0])
+        found = _head(name, heads[0], given[0], {})
         return ((found[0],), (found[1],)) if found else ((), ())
+    twins: dict = {}
     # By the array: a later gradient takes the place of an earlier one.
-    by_array = {id(head): _head(name, head, gradient) for head, gradient in zip(heads, given)}
+    by_array = {id(h): _head(name, h, gradient, twins) for h, gradient in zip(heads, given)}
     found = [each for each in by_array.values() if each]
     return tuple(zip(*found)) or ((), ())
 
 
-def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """The tensor of a head, and its gradient; None for one of integers, which has none."""
+def _head(name: str, head, gradient, twins: dict) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Return the tensor of a head, and its gradient; None for integers, which have none.
+
+    `twins` are the tensors of integers that were computed again for the heads before.
+    """
     tensor = getattr(head, "_autograd_tensor", None)
     if tensor is None:
         raise _no_array(name, "a head", head)
+    if not tensor.requires_grad and head._records_integers:
+        twin = head._computed_again(twins)
+        if twin is not None:
+            return twin, _gradient_of_twin(name, head, twin, gradient)
     if not tensor.is_floating_point():
         return None
     if not tensor.requires_grad:
@@ -565,6 +573,17 @@ def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor] | None
             )
         dy = dy.reshape(tensor.shape)
     return tensor, dy
+
+
+def _gradient_of_twin(name: str, head, twin: torch.Tensor, gradient) -> torch.Tensor:
+    """The gradient of a head that is computed again, in the dtype of its twin."""
+    if gradient is None:
+        return torch.ones_like(twin)
+    if gradient.shape != head.shape:
+        raise ArgumentError(
+            f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
+        )
+    return gradient._tensor.detach().to(twin.dtype)
 
 
 def _no_array(name: str, what: str, value) -> ArgumentError:

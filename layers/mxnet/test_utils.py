@@ -12,7 +12,7 @@ import platform
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import torch
 
-from . import io, symbol
+from . import autograd, io, symbol
+from . import initializer as init
 from . import ndarray as nd
 from ._files.opening import write_files
 from ._old import missing
@@ -29,7 +30,7 @@ from ._sparse.random import (
     create_sparse_array_zd,
     rand_sparse_ndarray,
 )
-from .base import ArgumentError, MXNetError, UnsupportedError, quoted
+from .base import ArgumentError, MXNetError, quoted
 from .context import Context, current_context, num_gpus
 from .gluon import utils
 from .io._files import read_idx
@@ -1248,18 +1249,35 @@ def check_speed(
     return (time.time() - begin) / N
 
 
-def check_gluon_hybridize_consistency(*args, **kwargs):
-    """Compare a block of `mx.np` before and after hybridize. There is no `mx.np` here.
+def check_gluon_hybridize_consistency(
+    net_builder: Callable, data_l: Sequence, numpy_func=None, test_grad=True, rtol=1e-4, atol=1e-4
+) -> None:
+    """Compare the outputs and gradients of a block of ``mx.np`` before and after hybridize.
 
     Raises
     ------
-    UnsupportedError
-        Always.
+    AssertionError
+        They differ from each other, or the outputs from those of `numpy_func`.
     """
-    raise UnsupportedError(
-        "check_gluon_hybridize_consistency: it compares arrays of mx.np\n"
-        "  expected mx.np, which is not here yet"
-    )
+    found = []
+    for is_hybridized in (False, True):
+        inputs = [array.copy() for array in data_l]
+        for array in inputs:
+            array.attach_grad()
+        net = net_builder()
+        if is_hybridized:
+            net.hybridize()
+        net.initialize(init.One())
+        with autograd.record():
+            y = net(*inputs)
+        if test_grad:
+            y.backward()
+        found.append([y.asnumpy(), *[a.grad.asnumpy() for a in inputs if test_grad]])
+    for plain, hybridized in zip(*found):
+        assert_almost_equal(plain, hybridized, rtol=rtol, atol=atol)
+    if numpy_func is not None:
+        expected = numpy_func(*[array.asnumpy() for array in data_l])
+        assert_almost_equal(found[0][0], expected, rtol=rtol, atol=atol)
 
 
 # Random generators

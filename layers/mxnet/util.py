@@ -1,16 +1,18 @@
-"""Environment variables, GPUs, np_shape semantics, and MXNet's NumPy arrays, which stay off."""
+"""Environment variables, GPUs, and the switches of MXNet's NumPy interface."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from functools import wraps
+from types import FunctionType
 from typing import Any
 
 import torch
 
 from . import _np_shape
-from .base import ContextError, UnsupportedError
+from ._state import this_thread
+from .base import ContextError
 from .context import Context, gpu_memory_info
 
 __all__ = [
@@ -87,14 +89,7 @@ def set_module(module: str | None) -> Callable:
     return set_it
 
 
-# The switches of MXNet's NumPy interface, of which only np_shape semantics can be on.
-
-
-def _refuse(name: str) -> None:
-    raise UnsupportedError(
-        f"{name}: MXNet's NumPy interface (mx.np, mx.npx) is not here\n"
-        "  use mx.nd and mx.gluon without it"
-    )
+# The switches of MXNet's NumPy interface.
 
 
 def is_np_shape() -> bool:
@@ -103,8 +98,8 @@ def is_np_shape() -> bool:
 
 
 def is_np_array() -> bool:
-    """Whether Gluon works on arrays of ``mx.np``, which it never does: False."""
-    return False
+    """True if Gluon makes arrays of ``mx.np`` in this thread, and Symbols of ``mx.sym.np``."""
+    return this_thread.state.np_array
 
 
 def set_np_shape(active: bool | int) -> bool:
@@ -131,22 +126,38 @@ def set_np_shape(active: bool | int) -> bool:
     return _np_shape.switch(active)
 
 
+def _set_np_array(active: bool) -> bool:
+    """Have Gluon make arrays of ``mx.np`` in this thread, or of ``mx.nd``.
+
+    Returns
+    -------
+    bool
+        True if it made arrays of ``mx.np``.
+    """
+    state = this_thread.state
+    before, state.np_array = state.np_array, bool(active)
+    return before
+
+
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Put np_shape semantics in force in this thread, or out of force, without arrays of ``mx.np``.
+    """Put np_shape semantics, and arrays of ``mx.np``, in force in this thread, or out of force.
 
     Raises
     ------
-    UnsupportedError
-        `array` is true.
+    ValueError
+        `array` is true, and `shape` is not.
     """
-    if array:
-        _refuse("set_np")
+    if array and not shape:
+        raise ValueError(
+            "set_np: array=True, shape=False\n  expected shape=True with arrays of mx.np"
+        )
     set_np_shape(shape)
+    _set_np_array(array)
 
 
 def reset_np() -> None:
-    """Put np_shape semantics out of force."""
-    set_np_shape(False)
+    """Put np_shape semantics and arrays of ``mx.np`` out of force."""
+    set_np(shape=False, array=False)
 
 
 class _NumpyShapeScope:
@@ -177,49 +188,48 @@ def np_shape(active: bool | int | None = True) -> _NumpyShapeScope:
 
 
 class _NumpyArrayScope:
-    """What `np_array` returns: a ``with`` statement refuses to switch the arrays on."""
+    """What `np_array` returns: a ``with`` statement has Gluon make arrays of ``mx.np``, or not."""
 
-    def __init__(self, is_np_array: bool):
+    def __init__(self, is_np_array: bool | None):
         self._is_np_array = is_np_array
+        self._before: list[bool] = []
 
-    def __enter__(self) -> _NumpyArrayScope:
-        if self._is_np_array:
-            _refuse("np_array")
-        return self
+    def __enter__(self) -> None:
+        self._before.append(is_np_array())
+        if self._is_np_array is not None:
+            _set_np_array(self._is_np_array)
 
     def __exit__(self, *_) -> None:
-        pass
+        _set_np_array(self._before.pop())
 
 
-def np_array(active: bool = True) -> _NumpyArrayScope:
-    """A scope without arrays of ``mx.np``.
-
-    Raises
-    ------
-    UnsupportedError
-        They are to be switched on.
-    """
-    if active:
-        _refuse("np_array")
+def np_array(active: bool | None = True) -> _NumpyArrayScope:
+    """A scope in which Gluon makes arrays of ``mx.np``, or of ``mx.nd``; see `set_np`."""
     return _NumpyArrayScope(active)
 
 
-def _refuse_when_used(name: str) -> Callable[[Any], Any]:
-    def decorate(func):
-        if isinstance(func, type):
-            init = wraps(func.__init__)(lambda self, *args, **kwargs: _refuse(name))
-            return type(func)(func.__name__, (func,), {"__init__": init})
-        return wraps(func)(lambda *args, **kwargs: _refuse(name))
+def _run_inside(scope: Callable, func: Any, name: str) -> Any:
+    """Have a function, or all methods and properties of a class, run inside ``scope(True)``."""
+    if isinstance(func, type):
+        members = [m for cls in reversed(func.__mro__[:-1]) for m in vars(cls).items()]
+        for key, member in dict(members).items():
+            if isinstance(member, FunctionType):
+                setattr(func, key, _run_inside(scope, member, name))
+            elif isinstance(member, (staticmethod, classmethod)):
+                setattr(func, key, type(member)(_run_inside(scope, member.__func__, name)))
+            elif isinstance(member, property):
+                parts = (member.fget, member.fset, member.fdel)
+                setattr(func, key, property(*[p and _run_inside(scope, p, name) for p in parts]))
+        return func
+    if not callable(func):
+        raise TypeError(f"{name}: {func!r}\n  expected a function or a class")
 
-    decorate.__name__ = decorate.__qualname__ = name
-    decorate.__doc__ = """Mark a function or a class as one for the NumPy interface.
+    @wraps(func)
+    def inside(*args, **kwargs):
+        with scope(True):
+            return func(*args, **kwargs)
 
-    Raises
-    ------
-    UnsupportedError
-        The function is called, or an object of the class is made.
-    """
-    return decorate
+    return inside
 
 
 def use_np_shape(func):
@@ -230,26 +240,43 @@ def use_np_shape(func):
     TypeError
         `func` is neither.
     """
-    if isinstance(func, type):
-        for name, member in list(vars(func).items()):
-            if callable(member) and not isinstance(member, type):
-                setattr(func, name, use_np_shape(member))
-            elif isinstance(member, (staticmethod, classmethod)):
-                setattr(func, name, type(member)(use_np_shape(member.__func__)))
-            elif isinstance(member, property):
-                parts = (member.fget, member.fset, member.fdel)
-                setattr(func, name, property(*[part and use_np_shape(part) for part in parts]))
-        return func
-    if not callable(func):
-        raise TypeError(f"use_np_shape: {func!r}\n  expected a function or a class")
-
-    @wraps(func)
-    def with_np_shape(*args, **kwargs):
-        with np_shape(True):
-            return func(*args, **kwargs)
-
-    return with_np_shape
+    return _run_inside(np_shape, func, "use_np_shape")
 
 
-use_np_array = _refuse_when_used("use_np_array")
-use_np = _refuse_when_used("use_np")
+def use_np_array(func):
+    """Have a function, or the methods and properties of a class, make arrays of ``mx.np``.
+
+    Raises
+    ------
+    TypeError
+        `func` is neither.
+    """
+    return _run_inside(np_array, func, "use_np_array")
+
+
+class _NumpyScope:
+    """A scope of both: np_shape semantics, and arrays of ``mx.np``."""
+
+    def __init__(self, active: bool):
+        self._parts = np_shape(active), np_array(active)
+
+    def __enter__(self) -> None:
+        for part in self._parts:
+            part.__enter__()
+
+    def __exit__(self, *_) -> None:
+        for part in reversed(self._parts):
+            part.__exit__()
+
+
+def use_np(func):
+    """Have a function, or the methods and properties of a class, run with both switches on.
+
+    These are np_shape semantics, and arrays of ``mx.np``.
+
+    Raises
+    ------
+    TypeError
+        `func` is neither.
+    """
+    return _run_inside(_NumpyScope, func, "use_np")

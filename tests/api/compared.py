@@ -129,7 +129,7 @@ def operators() -> Operators:
 def private_operators() -> tuple[list[str], list[str]]:
     """Operators whose names begin with an underscore: those that are here, and those that are not.
 
-    `LEFT_OUT` in tests/mxnet/test_table.py says which are not recorded: those of mx.np, for one.
+    `FILES` in tests/mxnet/test_table.py says which are not in that file: those of mx.np, for one.
     """
     import_module(f"{PACKAGE}.ndarray")  # fills the table
     here = {*import_module(f"{PACKAGE}._table.registry").names()} | reasons.CONTROL

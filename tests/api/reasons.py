@@ -3,7 +3,7 @@
 NOT_YET = "not yet"
 NO_C = "it belongs to MXNet's C library, which is not used"
 ITS_OWN = "MXNet's own part, not meant for programs"
-NUMPY = "it is for the NumPy interface, which is not here"
+NUMPY = "a part of MXNet's NumPy interface, not meant for programs"
 NO_VALUES = "a Symbol has no values: MXNet's methods only raise NotImplementedForSymbol"
 
 # By the place of a name, a pattern: why it is absent. What is not here asks
@@ -15,9 +15,7 @@ ABSENT = {
     r"gluon\.model_zoo\.vision\.inception\.make_aux": ITS_OWN,
     r"gluon\.data\.dataloader\.(?!DataLoaderV1)\w+(\..*)?": ITS_OWN,
     r".*\.((DL\w+|NDArrayBase|SymbolBase)(\..*)?|MXDataIter\.debug_skip_load)": NO_C,
-    r"ndarray\.NDArray\.as_np_ndarray|symbol\.Symbol\.as_np_ndarray": NUMPY,
     r"util\.(np_ufunc_legal_option|wrap_np_\w+)": NUMPY,
-    r"test_utils\.check_gluon_hybridize_consistency": NUMPY,
     r"space(\..*)?": "it needs MXNet built with TVM",
     r"tools\.im2rec\.\w+": "a part of the program, not meant for others",
     r"libinfo\.\w+": "there is no C library of MXNet to be found",
@@ -27,7 +25,6 @@ ABSENT = {
 }
 
 # By the place of a name: what it does not do.
-NOT_SWITCHED_ON = "can be switched off only: the NumPy interface is not here"
 MADE_BY = "the constructor takes other arguments: MXNet's takes a handle of its C library"
 NO_DOWNLOAD = "downloads nothing: it takes files that are there already"
 NO_SHARING = "ignores `shared_exec` and other arguments that share memory"
@@ -40,18 +37,14 @@ DIFFERS = {
     "io.MXDataIter": MADE_BY,
     "kvstore.KVStore": MADE_BY,
     "ndarray.NDArray": MADE_BY,
+    "numpy.ndarray": MADE_BY,
     "symbol.Symbol": MADE_BY,
     "symbol.Symbol.bind": NO_SHARING,
     "symbol.Symbol.get_backend_symbol": "returns the graph as it is, of any backend",
     "symbol.Symbol.optimize_for": "returns the graph as it is: MXNet's backends are not here",
     "symbol.Symbol.simple_bind": NO_SHARING,
     "symbol.Symbol.list_attr": "`recursive` must be False: use attr_dict",
-} | dict.fromkeys(
-    [
-        *("np_array", "use_np", "use_np_array", "util.set_np"),
-    ],
-    NOT_SWITCHED_ON,
-)
+}
 
 # By the title on docs/differences.md: the names that it is about; none if it is about arrays,
 # gradients or graphs as a whole.
@@ -75,6 +68,8 @@ DIFFERENCES = {
     "amp_cast to integers truncates": "ndarray.amp_cast symbol.amp_cast",
     "A variable is overwritten before backward": "",
     "Only floating-point arrays have gradients": "",
+    "Functions of integers": "",
+    "NumPy's arrays and lists are operands": "",
     "grad_req='add' adds": "",
     "The gradient of an array with grad_req='null'": "",
     "Second derivatives of custom operators": "",

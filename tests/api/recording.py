@@ -18,8 +18,8 @@ from typing import Any
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 RECORDED = GOLDEN / "api.json"
-# The NumPy interface, which is counted apart; files that MXNet fills with functions of other
-# modules; what it needs itself to be built and installed.
+# The NumPy interface, of which NUMPY_SHOWN are shown; files that MXNet fills with functions of
+# other modules; what it needs itself to be built and installed.
 NUMPY = re.compile(r"(.*\.)?(numpy|numpy_extension|numpy_\w+)(\..*)?")
 LEFT_OUT = re.compile(r".*\.gen_\w+|.*\.op|.*\.register|cython|onnx\.setup")
 NUMPY_SHOWN = ["numpy", "numpy.linalg", "numpy.random"] + [

@@ -53,40 +53,6 @@ def test_numpys_interface_can_be_switched_off(mx):
     mx.util.reset_np()
 
 
-@torch_only
-@pytest.mark.parametrize("name", ["set_np", "np_array"])
-def test_numpys_interface_is_refused(mx, name):
-    with pytest.raises(NotImplementedError, match=f"{name}: .* is not here\n  use mx.nd"):
-        getattr(mx.util, name)(True)
-
-
-@torch_only
-@pytest.mark.parametrize("name", ["use_np", "use_np_array"])
-def test_what_is_made_for_numpys_interface_says_so_when_it_is_used(mx, name):
-    mark = getattr(mx.util, name)
-
-    @mark
-    def function():
-        """Doc."""
-
-    @mark
-    class Net(mx.gluon.Block):
-        pass
-
-    assert function.__name__ == "function" and function.__doc__ == "Doc."
-    assert Net.__name__ == "Net" and issubclass(Net, mx.gluon.Block)
-    for used in (function, Net):
-        with pytest.raises(NotImplementedError, match=f"{name}: MXNet's NumPy interface"):
-            used()
-
-
-@torch_only
-def test_nothing_is_an_array_of_numpys_interface(mx):
-    assert not isinstance(mx.nd.zeros(2), mx.np.ndarray)
-    with pytest.raises(NotImplementedError, match=r"mx\.np\.ndarray"):
-        mx.np.ndarray((2,))
-
-
 def test_set_module(mx):
     def function():
         pass

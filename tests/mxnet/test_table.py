@@ -15,9 +15,14 @@ import numpy as np
 import pytest
 from case import CASES, function
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "operators.json"
-# Those of mx.np, and what only MXNet itself calls:
-LEFT_OUT = re.compile("_np|_sg_|.*_?backward|_broadcast_backward|_cv")
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+# Those of mx.np are in a file of their own; what only MXNet itself calls is in none.
+FILES = {
+    "operators.json": re.compile("_np|_sg_|.*_?backward|_broadcast_backward|_cv"),
+    "np_operators.json": re.compile("(?!_np)|.*_?backward|_npi_cv"),
+}
+# Rows of mx.np that MXNet has not as operators: it computes them in Python, or as Custom.
+OURS = ("_npi_array_split", "_npi_multivariate_normal", "_npi_resize", "_npi_unravel_index")
 WRONG = {
     "_linspace": "MXNet's operator information lists the arguments of _arange",
     "_linalg_potrf": "MXNet's operator information leaves out lower",
@@ -29,30 +34,35 @@ WRONG = {
 if os.environ["LAYERS_ENGINE"] == "torch":
     _op = import_module("layers.mxnet._table.registry")
     import_module("layers.mxnet.ndarray")  # fills the table
-    OPERATORS = list(dict.fromkeys(map(_op.get, _op.names())))
+    EVERY = list(dict.fromkeys(map(_op.get, _op.names())))
+    OPERATORS = [o for o in EVERY if not all(n.startswith("_np") for n in (o.name, *o.aliases))]
+    OF_NP = [o for o in EVERY if o not in OPERATORS]
     ROWS = [o for o in OPERATORS if not isinstance(o, _op.Absent)]
 else:
-    OPERATORS = ROWS = []
+    OPERATORS = ROWS = OF_NP = []
 
+MISSING = {"_npi_Custom", "_npi_copyto", "_npi_share_memory"}  # in no graph
 each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: o.name)
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda o: o.name)
+each_of_np = pytest.mark.parametrize("row", OF_NP, ids=lambda o: o.name)
 torch_only = pytest.mark.engine("torch")
 
 
 @pytest.mark.engine("mxnet")
-def test_information_is_recorded(pytestconfig):
-    found = information()
+@pytest.mark.parametrize("file", FILES)
+def test_information_is_recorded(pytestconfig, file):
+    found = information(FILES[file])
     if pytestconfig.getoption("--record"):
         lines = [f'"{name}": {json.dumps(found[name])}' for name in sorted(found)]
-        GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    assert found == recorded()
+        (GOLDEN / file).write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    assert found == recorded(file)
 
 
-def recorded():
-    return json.loads(GOLDEN.read_text())
+def recorded(file="operators.json"):
+    return json.loads((GOLDEN / file).read_text())
 
 
-def information():
+def information(left_out):
     """MXNet's operators: {name: {aliases: [...], arguments: {argument: its type as text}}}."""
     from mxnet.base import _LIB, check_call
 
@@ -60,7 +70,7 @@ def information():
     check_call(_LIB.MXListAllOpNames(ctypes.byref(count), ctypes.byref(names)))
     found = {}
     for name in sorted(names[i].decode() for i in range(count.value)):
-        if not LEFT_OUT.match(name):
+        if not left_out.match(name):
             real, arguments = described(name)
             row = found.setdefault(real, {"aliases": [], "arguments": arguments})
             row["aliases"] += [name] if name != real else []
@@ -93,7 +103,41 @@ def described(name):
 def test_names(operator):
     expected = recorded()
     assert operator.name in expected
-    assert sorted(operator.aliases) == expected[operator.name]["aliases"]
+    of_np = [name for name in operator.aliases if name.startswith("_np")]
+    assert sorted({*operator.aliases} - {*of_np}) == expected[operator.name]["aliases"]
+    assert {*of_np} <= names_of_np()
+
+
+@torch_only
+@each_of_np
+def test_names_of_np(row):
+    assert {row.name, *row.aliases} <= names_of_np().union(OURS)
+
+
+def names_of_np():
+    rows = recorded("np_operators.json")
+    return {*rows}.union(*[found["aliases"] for found in rows.values()])
+
+
+@torch_only
+@each_of_np
+def test_arguments_of_np(row):
+    """Files of MXNet have no attribute that a row does not take, and as many inputs."""
+    found = recorded("np_operators.json").get(row.name)
+    if row.name in OURS or found is None:
+        pytest.skip("MXNet has no operator of this name of its own")
+    arguments = found["arguments"]
+    inputs = [n for n, t in arguments.items() if is_array(t)]
+    assert row.variadic == any("[]" in arguments[n] for n in inputs)
+    assert len(row.inputs) == len(inputs)
+    attributes = {n: t for n, t in arguments.items() if not is_array(t)}
+    assert {*attributes} <= {*row.attribute_names}
+
+
+@torch_only
+def test_every_operator_of_np_is_there():
+    names = {name for name in names_of_np() if name.startswith("_np")}
+    assert names - {*_op.names()} == MISSING
 
 
 @torch_only

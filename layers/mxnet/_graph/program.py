@@ -309,6 +309,7 @@ def _open(node: Node) -> bool:
     if node.op is None or node.inputs or node.op.own:
         return False
     shape = node.attributes.get("shape")
+    shape = shape if isinstance(shape, tuple) else None  # that of a gamma distribution is a number
     is_told = node.op.sized_rule and node.op.sized_function(node.attributes)
     return bool(is_told or (shape and not is_known(shape)))
 

@@ -22,7 +22,7 @@ _INSTEAD = {
     "symbol.array": "an input, or in a Block a constant: self.params.get_constant(name, value)",
 }
 # Modules that are here for programs that import them; nothing is in them but what they define.
-_EMPTY = {"numpy", "numpy_extension", "symbol.numpy"}
+_EMPTY: set[str] = set()
 
 
 @cache

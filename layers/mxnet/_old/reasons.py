@@ -4,10 +4,6 @@ from __future__ import annotations
 
 __all__ = ["REASONS", "reason", "stated"]
 
-_NUMPY = (
-    "MXNet's NumPy interface (mx.np, mx.npx) is not here; use mx.nd and mx.sym, whose arrays have "
-    "no shape (), and blocks that compute with F.name(...)"
-)
 _C = "it belongs to MXNet's C library, which is not used"
 _NO_SERVERS = "there are no servers: start all processes with torchrun"
 _DOCSTRINGS = "it edits MXNet's own docstrings"
@@ -25,23 +21,11 @@ REASONS = {
     "kvstore.kvstore_server": _NO_SERVERS,
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
     "misc": "use mx.lr_scheduler",
-    "ndarray.np": _NUMPY,
-    "ndarray.npx": _NUMPY,
-    "ndarray.numpy": _NUMPY,
-    "ndarray.numpy_extension": _NUMPY,
     "ndarray_doc": _DOCSTRINGS,
     "notebook": "use mx.callback, and mx.contrib.tensorboard for curves",
-    "np": _NUMPY,
-    "npx": _NUMPY,
-    "numpy": _NUMPY,
-    "numpy_extension": _NUMPY,
     "onnx.mx2onnx": "use mx.onnx.export_model",
     "profiler.set_kvstore_handle": "there is no process of a server to ask",
     "rtc": "register a .cu kernel with layers.ops.library",
-    "symbol.np": _NUMPY,
-    "symbol.npx": _NUMPY,
-    "symbol.numpy": _NUMPY,
-    "symbol.numpy_extension": _NUMPY,
     "symbol_doc": _DOCSTRINGS,
     "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
     "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",

@@ -192,14 +192,14 @@ def _is_finite(x: Any) -> bool:
     return x is None or bool(_values(x).isfinite().all())
 
 
-def as_input(tensor: Tensor, context: Context) -> NDArray:
+def as_input(tensor: Tensor, context: Context, array_class: type[NDArray] = NDArray) -> NDArray:
     """Return an input as the operator's code sees it: what is written there stays there."""
-    return NDArray(tensor.detach() if tensor.requires_grad else tensor, context, BORROWED)
+    return array_class(tensor.detach() if tensor.requires_grad else tensor, context, BORROWED)
 
 
-def as_output(tensor: Tensor, context: Context) -> NDArray:
+def as_output(tensor: Tensor, context: Context, array_class: type[NDArray] = NDArray) -> NDArray:
     """Return an output as the caller sees it: the operator may keep it, and sees no writes."""
-    return NDArray(tensor, context, LENT)
+    return array_class(tensor, context, LENT)
 
 
 def take_tensor(array: NDArray) -> Tensor:

@@ -77,15 +77,16 @@ class FunctionCall(CustomCall):
         self.what = f"Function {self.name!r}"
         self._are_arrays("input", inputs)
         self.context = inputs[0]._context if inputs else current_context()
+        self.array_class = inputs[0]._array_class if inputs else NDArray
         self.training = this_thread.state.training
 
     def __call__(self, inputs) -> NDArray | list[NDArray]:
         results = call(self, [a._tensor for a in inputs])
-        outputs = [as_output(t, self.context) for t in results]
+        outputs = [as_output(t, self.context, self.array_class) for t in results]
         return outputs if self.many else outputs[0]
 
     def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
-        arrays = [as_input(t, self.context) for t in tensors]
+        arrays = [as_input(t, self.context, self.array_class) for t in tensors]
         y = self.run("forward", tensors, self.function.forward, arrays, {})
         self.many = isinstance(y, (list, tuple))
         arrays = y if self.many else (y,)
@@ -93,7 +94,7 @@ class FunctionCall(CustomCall):
         return tuple([take_tensor(a) for a in arrays])
 
     def backward(self, saved, dys, specs, asked) -> tuple[torch.Tensor | None, ...]:
-        arrays = [as_input(t, self.context) for t in dys]
+        arrays = [as_input(t, self.context, self.array_class) for t in dys]
         given = self.run("backward", dys, self.function.backward, arrays, {})
         given = given if isinstance(given, (list, tuple)) else (given,)
         if len(given) != len(specs):

@@ -90,11 +90,12 @@ class OperatorOp(UserOp):
             ]
         first = inputs[0] if inputs else None
         context = _context_of(inputs) if first is None else first._context
+        wrap = NDArray if first is None else first._array_class
         results = call(self.call(context, attributes, tensors), tensors)
         if len(results) == 1:
-            result = NDArray(results[0], context, LENT)
+            result = wrap(results[0], context, LENT)
         else:
-            result = [NDArray(t, context, LENT) for t in results]
+            result = [wrap(t, context, LENT) for t in results]
         if this_thread.state.recording:
             if not self._is_plain:
                 inputs, attributes = self.as_node(inputs, attributes)

@@ -119,6 +119,8 @@ class PropOp(UserOp):
     def call_arrays(self, arrays, attributes, context):
         call_them = self._call_stored if self.stores else self._call_dense
         outputs = call_them(arrays, context)
+        if arrays and (wrap := arrays[0]._array_class) is not NDArray:
+            outputs = [wrap(y._tensor, context, y._held) for y in outputs]
         if this_thread.state.recording:
             note_origin(outputs if len(outputs) > 1 else outputs[0], self, {}, arrays)
         return outputs

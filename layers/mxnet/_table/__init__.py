@@ -36,6 +36,14 @@ MODULES = (
     "many",
     "sparse",
     "absent",
+    "np_arithmetic",
+    "np_reduce",
+    "np_shape",
+    "np_index",
+    "np_create",
+    "np_random",
+    "np_linalg",
+    "npx",
     "from_outputs",
 )
 

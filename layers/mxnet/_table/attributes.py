@@ -19,6 +19,7 @@ from ..base import DTypeError
 
 Shape = tuple[int, ...]
 Axis = tuple[int, ...] | None  # also one int
+Shapes = tuple[tuple[int, ...], ...]  # such as the pairs (before, after) of a padding
 Floats = tuple[float, ...]
 Slice = tuple[int | None, ...]  # begin, end and step of a slice
 DType = torch.dtype
@@ -161,7 +162,14 @@ def _parts(value: Any) -> list:
         text = value.strip()
         if text[:1] + text[-1:] in ("()", "[]"):
             text = text[1:-1]
-        return [part.strip() for part in text.split(",") if part.strip()]
+        parts, depth = [""], 0
+        for letter in text:
+            depth += (letter in "([") - (letter in ")]")
+            if letter == "," and not depth:
+                parts.append("")
+            else:
+                parts[-1] += letter
+        return [part.strip() for part in parts if part.strip()]
     if not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
         return [value]
     return [part.strip() if isinstance(part, str) else part for part in value]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
 from .._dtype import name as dtype_name
 from ..base import DTypeError
 from .attributes import DType
-from .registry import REQUIRED, Tensor, family, op, zeros
+from .registry import REQUIRED, Tensor, Ufunc, family, op, zeros
 
 
 def unary(name, function, doc, *aliases, **rules):
@@ -26,37 +27,66 @@ def unary(name, function, doc, *aliases, **rules):
     return family(template, function, name, doc, *aliases, same=True, **rules)
 
 
+def np_unary(name, function, doc, *aliases, constant=False):
+    """Register `_npi_<name>`, y = function(x): float32 of integers, where integers have no result.
+
+    The derivative of what is `constant` is 0.
+    """
+
+    def template(function):
+        def row(x: Tensor) -> Tensor:
+            return function(x)
+
+        return row
+
+    row = family(template, function, f"_npi_{name}", doc, *aliases, kind=Ufunc, same=True)
+    row.types(lambda x: function(torch.empty(0, dtype=x)).dtype)
+    row.of_numbers = getattr(np, name)
+    if constant:
+        row.grad(zeros)
+    return row
+
+
+def ufunc(name, function, doc, *aliases, constant=False):
+    """Register a row of `unary` and one of `np_unary`."""
+    row = unary(name, function, doc, *aliases)
+    if constant:
+        row.grad(zeros)
+    return row, np_unary(name, function, doc, constant=constant)
+
+
 def _erf(x):
     # Of integers it is 1 from where float64 has no number between: in float32 from 4 on.
     return torch.erf(x if x.is_floating_point() else x.double())
 
 
 unary("abs", torch.abs, "The absolute value.")
-unary("negative", torch.neg, "The negative, -x.")
-unary("reciprocal", torch.reciprocal, "The reciprocal, 1 / x.")
-unary("square", torch.square, "The square, x².")
-unary("sqrt", torch.sqrt, "The square root.")
+np_unary("absolute", torch.abs, "The absolute value.", "_npi_abs")
+ufunc("negative", torch.neg, "The negative, -x.")
+ufunc("reciprocal", torch.reciprocal, "The reciprocal, 1 / x.")
+ufunc("square", torch.square, "The square, x².")
+ufunc("sqrt", torch.sqrt, "The square root.")
 unary("rsqrt", torch.rsqrt, "The reciprocal of the square root, 1 / √x.")
-unary("exp", torch.exp, "The exponential, eˣ.")
-unary("expm1", torch.expm1, "eˣ - 1, exact near zero.")
-unary("log", torch.log, "The natural logarithm.")
-unary("log2", torch.log2, "The logarithm to base 2.")
-unary("log10", torch.log10, "The logarithm to base 10.")
-unary("log1p", torch.log1p, "log(1 + x), exact near zero.")
-unary("sin", torch.sin, "The sine of radians.")
-unary("cos", torch.cos, "The cosine of radians.")
-unary("tan", torch.tan, "The tangent of radians.")
-unary("arcsin", torch.asin, "The inverse sine, in radians.")
-unary("arccos", torch.acos, "The inverse cosine, in radians.")
-unary("arctan", torch.atan, "The inverse tangent, in radians.")
-unary("sinh", torch.sinh, "The hyperbolic sine.")
-unary("cosh", torch.cosh, "The hyperbolic cosine.")
-unary("tanh", torch.tanh, "The hyperbolic tangent.")
-unary("arcsinh", torch.asinh, "The inverse hyperbolic sine.")
-unary("arccosh", torch.acosh, "The inverse hyperbolic cosine.")
-unary("arctanh", torch.atanh, "The inverse hyperbolic tangent.")
-unary("degrees", torch.rad2deg, "Radians as degrees, 180 x / π.")
-unary("radians", torch.deg2rad, "Degrees as radians, π x / 180.")
+ufunc("exp", torch.exp, "The exponential, eˣ.")
+ufunc("expm1", torch.expm1, "eˣ - 1, exact near zero.")
+ufunc("log", torch.log, "The natural logarithm.")
+ufunc("log2", torch.log2, "The logarithm to base 2.")
+ufunc("log10", torch.log10, "The logarithm to base 10.")
+ufunc("log1p", torch.log1p, "log(1 + x), exact near zero.")
+ufunc("sin", torch.sin, "The sine of radians.")
+ufunc("cos", torch.cos, "The cosine of radians.")
+ufunc("tan", torch.tan, "The tangent of radians.")
+ufunc("arcsin", torch.asin, "The inverse sine, in radians.")
+ufunc("arccos", torch.acos, "The inverse cosine, in radians.")
+ufunc("arctan", torch.atan, "The inverse tangent, in radians.")
+ufunc("sinh", torch.sinh, "The hyperbolic sine.")
+ufunc("cosh", torch.cosh, "The hyperbolic cosine.")
+ufunc("tanh", torch.tanh, "The hyperbolic tangent.")
+ufunc("arcsinh", torch.asinh, "The inverse hyperbolic sine.")
+ufunc("arccosh", torch.acosh, "The inverse hyperbolic cosine.")
+ufunc("arctanh", torch.atanh, "The inverse hyperbolic tangent.")
+ufunc("degrees", torch.rad2deg, "Radians as degrees, 180 x / π.")
+ufunc("radians", torch.deg2rad, "Degrees as radians, π x / 180.")
 unary("erf", _erf, "The error function.")
 unary("erfinv", torch.erfinv, "The inverse of the error function.")
 unary("gammaln", torch.lgamma, "The logarithm of the absolute value of the gamma function.")
@@ -64,12 +94,12 @@ unary("sigmoid", torch.sigmoid, "The logistic function, 1 / (1 + e⁻ˣ).")
 unary("softsign", F.softsign, "x / (1 + |x|).")
 unary("relu", torch.relu, "The positive part, max(x, 0).")
 
-unary("sign", torch.sign, "The sign: -1, 0 or 1.").grad(zeros)
-unary("floor", torch.floor, "The largest integer not above x.").grad(zeros)
-unary("ceil", torch.ceil, "The smallest integer not below x.").grad(zeros)
-unary("trunc", torch.trunc, "The integer part: rounded towards zero.").grad(zeros)
-unary("fix", torch.trunc, "The integer part: rounded towards zero.").grad(zeros)
-unary("logical_not", torch.logical_not, "1 where x is 0, else 0.").grad(zeros)
+ufunc("sign", torch.sign, "The sign: -1, 0 or 1.", constant=True)
+ufunc("floor", torch.floor, "The largest integer not above x.", constant=True)
+ufunc("ceil", torch.ceil, "The smallest integer not below x.", constant=True)
+ufunc("trunc", torch.trunc, "The integer part: rounded towards zero.", constant=True)
+ufunc("fix", torch.trunc, "The integer part: rounded towards zero.", constant=True)
+ufunc("logical_not", torch.logical_not, "1 where x is 0, else 0.", constant=True)
 for name, function in ("zeros", torch.zeros_like), ("ones", torch.ones_like):
     doc = f"{name.capitalize()}, in the shape and dtype of data; `dtype` and `ctx` have no effect."
     unary(f"{name}_like", function, doc, ignores=("dtype", "ctx")).grad(zeros)
@@ -98,6 +128,46 @@ def _rint(x):
 
 unary("round", _round, "The nearest integer; halves go away from zero.").grad(zeros)
 unary("rint", _rint, "The nearest integer; halves go down.").grad(zeros)
+np_unary("rint", torch.round, "The nearest integer; halves go to the even one.", constant=True)
+np_unary("bitwise_not", torch.bitwise_not, "The integer whose bits are the others.")
+for name, function, doc in (
+    ("isnan", torch.isnan, "NaN"),
+    ("isinf", torch.isinf, "infinite"),
+    ("isfinite", torch.isfinite, "finite"),
+    ("isposinf", torch.isposinf, "infinity"),
+    ("isneginf", torch.isneginf, "minus infinity"),
+):
+    np_unary(name, function, f"True where x is {doc}.", constant=True)
+
+
+@op
+def _npi_around(x: Tensor, decimals: int = 0, out=None) -> Tensor:
+    """The nearest numbers of so many decimals; halves go to the even one."""
+    if x.is_floating_point():
+        return torch.round(x, decimals=decimals)
+    if decimals >= 0:
+        return x.clone()
+    return (torch.round(x.double() / 10**-decimals) * 10**-decimals).to(x.dtype)
+
+
+_npi_around.grad(zeros)
+
+
+@op
+def _npi_nan_to_num(
+    x: Tensor,
+    copy: bool = True,
+    nan: float | None = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """The values, with numbers in place of NaN and of the infinities: by default the largest."""
+    return torch.nan_to_num(x, 0.0 if nan is None else nan, posinf, neginf)
+
+
+@_npi_nan_to_num.grad
+def _(dy, x):
+    return dy * torch.isfinite(x)
 
 
 def _gamma(x):
@@ -121,11 +191,12 @@ def _power_of_size(exponent):
     return lambda x: torch.copysign(x.abs().pow(exponent), x)
 
 
-cbrt = unary("cbrt", _power_of_size(1 / 3), "The cube root.")
+cbrt, np_cbrt = ufunc("cbrt", _power_of_size(1 / 3), "The cube root.")
 rcbrt = unary("rcbrt", _power_of_size(-1 / 3), "1 over the cube root.")
 
 
 @cbrt.grad
+@np_cbrt.grad
 def _(dy, y):
     return dy / (3 * y * y)
 

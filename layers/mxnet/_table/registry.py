@@ -83,6 +83,9 @@ class Op:
         The inputs that have no default.
     attributes : dict of str to (parse, default)
         In MXNet's order; `defaults` has the defaults alone, `required` the names without one.
+    positions : list of str
+        What may follow the inputs by position: the attributes, and `out` where a row of ``mx.np``
+        has it among them, as NumPy does. Its function is not given it.
     view : bool
         The result may share memory with an input; who shows it to a user must copy.
     states : tuple of str
@@ -113,6 +116,8 @@ class Op:
         Its rules and its function may be asked of sizes that are made up.
     own : bool
         Its rules and its function are a user's.
+    of_numbers : callable, optional
+        NumPy's function, which computes where no input of a row of ``mx.np`` is an array.
     low_precision : bool, optional
         Whether mixed precision casts the inputs of a user's to 16 bits, and not to float32.
     label : str
@@ -126,6 +131,7 @@ class Op:
     module_to_record: dict[str, str] = {}  # of a user's, where a file has to tell it
     is_current = True
     low_precision: bool | None = None
+    of_numbers: Callable | None = None
 
     # The rules; where there is none, the function tells, or MXNet's default holds.
     shape_rule: Callable | None = None
@@ -168,12 +174,14 @@ class Op:
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters.values()
         inputs = [p for p in parameters if "Tensor" in str(p.annotation)]
-        rest = [p for p in parameters if p not in inputs and p.name not in SUPPLIED]
+        after = [p.name for p in parameters if p not in inputs and p.name not in SUPPLIED]
+        rest = [p for p in parameters if p.name in after and p.name != "out"]
         self.inputs = tuple(p.name for p in inputs)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in inputs)
         self.needed = tuple(p.name for p in inputs if p.default is p.empty and not self.variadic)
         self.required = tuple(p.name for p in rest if p.default is REQUIRED)
         self.attribute_names = [p.name for p in rest]
+        self.positions = after
         self.defaults = {p.name: p.default for p in rest}
         self.parsers = {p.name: _parser(p.annotation, function.__module__) for p in rest}
         self.supplied = tuple(p.name for p in parameters if p.name in SUPPLIED)
@@ -370,12 +378,12 @@ class Op:
 
     def parse_at(self, index: int, value: Any) -> Any:
         """The same for the attribute at a position."""
-        if index >= len(self.attribute_names):
+        if index >= len(self.positions):
             raise ArgumentError(
                 f"{self.name}: {index + 1 + len(self.inputs)} arguments are too many, "
                 f"the last is {value!r}\n  expected {self.form}"
             )
-        return self.parse(self.attribute_names[index], value)
+        return self.parse(self.positions[index], value)
 
     def described_arguments(self) -> dict[str, str]:
         """The types of all arguments by name, as MXNet describes them."""
@@ -395,7 +403,7 @@ class Op:
         for p in self.signature.parameters.values():
             star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
             default = "" if p.default is p.empty else f"={p.default!r}".replace("=torch.", "=")
-            shown += [] if p.name in SUPPLIED else [star + p.name + default]
+            shown += [] if p.name in (*SUPPLIED, "out") else [star + p.name + default]
         return f"{self.name}({', '.join(shown)})"
 
     def split(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
@@ -633,12 +641,56 @@ def rename(operator: Op, *aliases: str) -> None:
     _registry.update(dict.fromkeys(aliases, operator))
 
 
-def family(template: Callable, hole: Callable, name: str, doc: str, *aliases, **rules) -> Op:
+def family(
+    template: Callable, hole: Callable, name: str, doc: str, *aliases, kind: type[Op] = Op, **rules
+) -> Op:
     """Register one row of a family: `template(hole)` is the function, named and documented."""
     row = template(hole)
     row.__name__ = row.__qualname__ = name
     row.__doc__ = doc
-    return _register(row, aliases, **rules)
+    return add(kind(row, name, aliases, **rules))
+
+
+UFUNC_OPTIONS = {
+    "where": True,
+    "casting": "same_kind",
+    "order": "K",
+    "dtype": None,
+    "subok": True,
+}
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def check_ufunc_option(name: str, key: str, value: Any) -> None:
+    """Refuse an option of NumPy's ufuncs that is not its default.
+
+    Raises
+    ------
+    NotImplementedError
+        It is another value.
+    TypeError
+        It is no option of ufuncs, or no value of it.
+    """
+    if key not in UFUNC_OPTIONS:
+        raise TypeError(f"{name}: {key!r} is no option\n  expected {', '.join(UFUNC_OPTIONS)}")
+    if value != UFUNC_OPTIONS[key]:
+        if key == "dtype":
+            _dtype.to_torch(value)
+        if key == "casting" and value not in CASTINGS:
+            raise TypeError(f"{name}: casting is {value!r}\n  expected one of {CASTINGS}")
+        raise NotImplementedError(f"{name}: {key}={value!r}\n  expected {UFUNC_OPTIONS[key]!r}")
+
+
+class Ufunc(Op):
+    """A function of NumPy of one array, which takes the options of ufuncs: their defaults alone."""
+
+    def parse(self, name: str, value: Any) -> Any:
+        if name in self.parsers:
+            return super().parse(name, value)
+        check_ufunc_option(self.name, name, value)
+
+    def drops(self, name: str) -> bool:
+        return False
 
 
 class Absent(Op):

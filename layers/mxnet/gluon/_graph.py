@@ -24,9 +24,11 @@ from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray._origin import note_origin
 from ..ndarray.utils import pieces
+from ..numpy._array import ndarray
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes, types
 from ..symbol._rnn_parts import with_parts
+from ..symbol.numpy._functions import _Symbol as NPSymbol
 from ._nesting import BlockError, _flatten, _regroup, expect_output
 from .parameter import DeferredInitializationError, Parameter
 
@@ -54,6 +56,8 @@ class Graph:
         The outputs in one group.
     format : int or list
         How the outputs are nested, as `_flatten` says it.
+    of_np : bool
+        True if it was made for arrays of ``mx.np``.
     sources : list of int or Parameter
         Where each tensor of the program comes from: the number of an input, or a parameter.
     """
@@ -68,6 +72,9 @@ class Graph:
         self.inputs, self.what = inputs, what
         flat, self.format = _flatten(outputs, "output")
         self.symbol = Group(flat)
+        self._is_np = [is_of_np(s) for s in flat for _ in range(len(s))]
+        self._has_np = any(map(is_of_np, [*flat, *inputs]))
+        self.of_np = self._has_np
         self.program = self.run = Program(with_parts(self.symbol._entries))
         self._of_all: Program | None = None
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
@@ -118,9 +125,19 @@ class Graph:
         context: Context,
         inputs: list[NDArray] | None = None,
     ) -> Any:
-        """The outputs from their tensors, and as computed from `inputs` where that is recorded."""
+        """Return the outputs from their tensors, as computed from `inputs` where that is recorded.
+
+        They are arrays of ``mx.np`` where the Symbols are with NumPy's rules, or of a graph that
+        has none of them, such as one of a file, if the first input is one.
+        """
         wrap = as_output if self.program.keeps else NDArray
         results = [wrap(y, context) for y in tensors]
+        if self._has_np or (inputs and is_of_np(inputs[0])):
+            is_np = self._is_np if self._has_np else [True] * len(results)
+            results = [
+                ndarray(y._tensor, context, y._held) if of_np else y
+                for of_np, y in zip(is_np, results)
+            ]
         if inputs is not None and this_thread.state.recording:
             note_origin(results, self, {}, inputs)
         return _regroup(results, self.format) if self.format else results[0]
@@ -226,7 +243,7 @@ def graph_of(block, args: tuple) -> Graph:
     flat, format = _flatten(args, "input")
     count = sum(a is not None for a in flat)
     names = iter(["data"] if count == 1 else [f"data{i}" for i in range(count)])
-    variables = [None if a is None else symbol.var(next(names)) for a in flat]
+    variables = [None if a is None else _variable(next(names), a) for a in flat]
     outputs = call_with_symbols(block, *_regroup(variables, format))
     inputs = [v for v in variables if v is not None]
     name = block.name or type(block).__name__
@@ -234,6 +251,17 @@ def graph_of(block, args: tuple) -> Graph:
     graph = Graph(inputs, outputs, others, f"the graph of {name}")
     log.debug("%s is traced:\n%s", name, graph.program.source)
     return graph
+
+
+def _variable(name: str, array: NDArray) -> Symbol:
+    """Return the variable for an input: with NumPy's rules for an array of ``mx.np``."""
+    variable = symbol.var(name)
+    return variable.as_np_ndarray() if is_of_np(array) else variable
+
+
+def is_of_np(operand: NDArray | Symbol) -> bool:
+    """True for an array of ``mx.np``, and for a Symbol with NumPy's rules."""
+    return isinstance(operand, (ndarray, NPSymbol))
 
 
 def parts_of(block) -> list:

@@ -61,8 +61,7 @@ def leaves(value) -> Iterator[Any]:
 
 def refuse_mixed(inputs: list) -> None:
     """Raise an error for inputs that are NDArrays and Symbols."""
-    kinds = {*map(type, inputs)}
-    if Symbol in kinds and NDArray in kinds:
+    if all(any(isinstance(x, kind) for x in inputs) for kind in (Symbol, NDArray)):
         raise BlockError(
             f"a HybridBlock was called with {', '.join(type(x).__name__ for x in inputs)}\n"
             "  expected NDArrays, or Symbols, but not both"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from inspect import unwrap
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,10 @@ from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..symbol._node import ordered
+from ..util import is_np_array
 from . import _model_file
 from ._error_path import locate
-from ._graph import Graph, call_with_symbols, graph_of
+from ._graph import Graph, call_with_symbols, graph_of, is_of_np
 from ._load import fill, full_names, read
 from ._naming import _BlockScope, refuse_unknown
 from ._nesting import (
@@ -427,7 +429,7 @@ class HybridBlock(Block):
 
     @property
     def _is_hybrid(self) -> bool:
-        return type(self).forward is HybridBlock.forward
+        return unwrap(type(self).forward) is HybridBlock.forward  # use_np wraps it
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_graphs": {}, "_cached_graph": ()}  # they are made again
@@ -531,20 +533,41 @@ class HybridBlock(Block):
         if self._active:
             return self._call_graph(context, x, *args)
         parameters = self._parameters(context, x, *args) if self._reg_params else {}
+        try:
+            return expect_output(self, self._call_eagerly(context, x, *args, **parameters))
+        except DeferredInitializationError:
+            if not is_np_array() or self._is_initialized():
+                raise
+        # Most functions of mx.np tell no shapes; a graph of them does.
+        self._finish_by_graph(x, *args)
+        parameters = self._parameters(context, x, *args)
+        return expect_output(self, self._call_eagerly(context, x, *args, **parameters))
+
+    def _call_eagerly(self, context, *args, **parameters):
+        """Return what `hybrid_forward` computes at once on a context."""
         if context is current_context():
-            output = self.hybrid_forward(ndarray, x, *args, **parameters)
-        else:
-            with context:
-                output = self.hybrid_forward(ndarray, x, *args, **parameters)
-        return expect_output(self, output)
+            return self.hybrid_forward(ndarray, *args, **parameters)
+        with context:
+            return self.hybrid_forward(ndarray, *args, **parameters)
+
+    def _is_initialized(self) -> bool:
+        """True if none of its own parameters waits for its shape."""
+        return not any(p._deferred_init for p in self._reg_params.values())
+
+    def _finish_by_graph(self, *args) -> None:
+        """Make the parameters that wait for their shapes, which the graph tells."""
+        self.infer_shape(*args)
+        for parameter in self._reg_params.values():
+            parameter._finish_deferred_init()
 
     def _call_graph(self, context, *args):
         flat, format = _flatten(args, "input")
         inputs = [a for a in flat if a is not None]
-        graph = self._graphs.get(str(format))
-        if graph is None:
+        graph, of_np = self._graphs.get(str(format)), is_np_array() or is_of_np(inputs[0])
+        if graph is None or graph.of_np is not of_np:
             refuse_mixed(inputs)
             graph = self._graphs[str(format)] = graph_of(self, args)
+            graph.of_np = of_np
             self._in_format, self._out_format = format, graph.format
             self._cached_graph = graph.inputs, graph.symbol
             self._compile(graph)
@@ -572,10 +595,8 @@ class HybridBlock(Block):
             return found
         except DeferredInitializationError:
             pass  # and leave the handler: what is raised below has no such cause
-        if type(self).infer_shape is not HybridBlock.infer_shape:
-            self.infer_shape(*inputs)
-            for parameter in self._reg_params.values():
-                parameter._finish_deferred_init()
+        if unwrap(type(self).infer_shape) is not HybridBlock.infer_shape:
+            self._finish_by_graph(*inputs)
         return {key: p.pending(context) for key, p in self._reg_params.items()}
 
     def hybrid_forward(self, F, x, *args, **kwargs):

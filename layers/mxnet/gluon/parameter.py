@@ -25,6 +25,8 @@ from ..base import (
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..ndarray.register import Pending
+from ..numpy._array import in_kind
+from ..util import is_np_array
 from ._load import fill, first, read, unmarked
 
 __all__ = [
@@ -223,7 +225,7 @@ class Parameter:
                     "  expected in_units, in_channels, ... or the shape to be given"
                 )
             if data is None:
-                data = ndarray.zeros(self.shape, cpu(), self.dtype, self._stype)
+                data = in_kind(ndarray.zeros(self.shape, cpu(), self.dtype, self._stype))
                 description = initializer.InitDesc(self.name, {"__init__": init})
                 default_init(description, data)
             self._init_impl(data, contexts)
@@ -234,7 +236,7 @@ class Parameter:
     def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
         """Take a copy of `data` on each context."""
         data = data if data.stype == self._stype else data.tostype(self._stype)
-        self._set([data.copyto(context) for context in ctx_list])
+        self._set([in_kind(data.copyto(context)) for context in ctx_list])
 
     def _set(self, arrays: list[NDArray]) -> None:
         self._mark(arrays)
@@ -541,7 +543,7 @@ class Parameter:
             if self._stype != "default":
                 told["stype"] = self._stype
             self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype, **told)
-        return self._var
+        return self._var.as_np_ndarray() if is_np_array() else self._var
 
     @property
     def _trainer(self):

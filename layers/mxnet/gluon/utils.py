@@ -16,6 +16,7 @@ from .. import _np_shape, ndarray
 from ..base import ArgumentError, ShapeError, StateError, UnsupportedError, printable
 from ..context import Context
 from ..ndarray import NDArray
+from ..numpy._array import in_kind
 
 __all__ = [
     "HookHandle",
@@ -119,7 +120,7 @@ def split_and_load(
     if isinstance(ctx_list, Context):
         raise ArgumentError(f"split_and_load: ctx_list is {ctx_list}\n  expected a list of them")
     if not isinstance(data, NDArray):
-        data = ndarray.array(data, ctx=ctx_list[0])
+        data = in_kind(ndarray.array(data, ctx=ctx_list[0]))
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
     slices = split_data(data, len(ctx_list), batch_axis, even_split)

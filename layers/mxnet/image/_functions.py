@@ -15,6 +15,7 @@ from ..base import ArgumentError, DTypeError, ShapeError
 from ..context import cpu
 from ..ndarray import NDArray
 from ..ndarray.register import give
+from ..numpy._array import in_kind
 from . import _resize
 
 __all__ = [
@@ -92,7 +93,7 @@ def _decoded(data: bytes, name: str, flag: int, to_rgb: bool, out: NDArray | Non
 
 
 def _given(image: torch.Tensor, out: NDArray | None = None) -> NDArray:
-    result = NDArray(image, cpu())
+    result = in_kind(NDArray(image, cpu()))
     return result if out is None else give(result, out)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import _np_shape
 from ..base import ShapeError
 
 
@@ -40,15 +39,18 @@ def _is_torch_key(key: Any) -> bool:
     return key_type is int or key is None or key is Ellipsis
 
 
-def get(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, bool]:
-    """The elements, and whether they are a view: contiguous basic slices are, as in MXNet."""
+def get(tensor: torch.Tensor, key: Any, keeps_scalars: bool) -> tuple[torch.Tensor, bool]:
+    """The elements, and whether they are a view: contiguous basic slices are, as in MXNet.
+
+    One element is of the shape () with `keeps_scalars`, else of (1,).
+    """
     if _is_torch_key(key):
         result, copied = tensor[key], False
     else:
         parts, backward = _resolve(tensor, key)
         result = (tensor.flip(backward) if backward else tensor)[parts]
         copied = bool(backward) or _has_arrays(parts)
-    if not result.dim() and tensor.dim() and not _np_shape.is_on():
+    if not result.dim() and tensor.dim() and not keeps_scalars:
         result = result.view(1)
     if copied or result.is_contiguous():
         return result, not copied
@@ -146,10 +148,12 @@ def _has_arrays(parts: Sequence) -> bool:
 
 def _check_bounds(part: Any, axis: int, tensor: torch.Tensor) -> None:
     """Raise IndexError for an index out of bounds, which on a GPU would end the process."""
+    if _is_mask(part):  # PyTorch checks masks, which may have no axis
+        return
     size = tensor.shape[axis]
     if isinstance(part, int):
         worst = part
-    elif part.numel() and not _is_mask(part):  # PyTorch checks masks
+    elif part.numel():
         low, high = (int(end) for end in part.aminmax())
         worst = low if low < -size else high
     else:
@@ -221,3 +225,55 @@ def _split(size: int, left: int, right: int) -> list[int]:
 
 def _misfit(shape: tuple, codes: tuple, expected: str) -> ShapeError:
     return ShapeError(f"reshape: {shape} cannot take the shape {codes}\n  expected {expected}")
+
+
+def np_reshaped(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = False) -> tuple:
+    """The shape that results from the codes of ``npx.reshape``.
+
+    -1 is the size that the number of elements leaves, -2 keeps a size, -3 leaves out a size of 1,
+    -4 keeps all remaining sizes, -5 multiplies two, -6 splits one into the two that follow. With
+    `reverse` sizes and codes are matched from the right.
+
+    Raises
+    ------
+    ShapeError
+        The codes do not fit the shape.
+    """
+    if reverse:
+        try:
+            return np_reshaped(shape[::-1], codes[::-1])[::-1]
+        except ShapeError:
+            raise _misfit(shape, codes, "codes that fit from the right") from None
+    found = _np_decoded(shape, codes)
+    total, known = math.prod(shape), math.prod([n for n in found if n is not None])
+    sizes = [total // (known or 1) if n is None else n for n in found]
+    if found.count(None) > 1 or math.prod(sizes) != total:
+        raise _misfit(shape, codes, f"{total} elements, and one -1 at most")
+    return tuple(sizes)
+
+
+def _np_decoded(shape: tuple[int, ...], codes: tuple[int, ...]) -> list[int | None]:
+    """The sizes that codes stand for, None for -1."""
+    rest, sizes = iter(codes), []
+    axis = 0
+    try:
+        for code in rest:
+            if code == -4:
+                sizes += shape[axis:]
+                axis = len(shape)
+            elif code == -6:
+                left, right = next(rest), next(rest)
+                sizes += _split(shape[axis], left, right)
+                axis += 1
+            else:
+                if code == -3 and shape[axis] != 1:
+                    raise _misfit(shape, codes, f"1 for -3, and not {shape[axis]}")
+                if code == -5:
+                    sizes.append(shape[axis] * shape[axis + 1])
+                    axis += 1
+                elif code != -3:
+                    sizes.append(None if code == -1 else shape[axis] if code == -2 else code)
+                axis += 1
+    except (IndexError, StopIteration):
+        raise _misfit(shape, codes, "codes for which there are enough axes") from None
+    return sizes

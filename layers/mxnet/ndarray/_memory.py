@@ -17,6 +17,7 @@ from .._state import this_thread
 from .._tensor import as_tensor, call_recorded, contiguous_copy, copy_to
 from ..base import ArgumentError, RecordingError
 from . import _index
+from ._again import computed_again
 from ._origin import note_written
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class Memory:
     def _replace_elements(self, tensor: torch.Tensor) -> None:
         """Take others in their places."""
         self._replace(tensor)
+
+    def _computed_again(self, twins: dict[int, torch.Tensor]) -> torch.Tensor | None:
+        """The output of the calls that gave the array, made again for `backward`; maybe None."""
+        return computed_again(self, twins)
 
     def _requires_grad(self) -> bool:
         return self._tensor.requires_grad

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._state import this_thread
 from .._table import registry
+from ._again import Again, note_again
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
@@ -31,8 +32,10 @@ def note_origin(
         return
     first = result[0] if type(result) is list else result
     if not first._requires_grad():
+        if first._records_integers:
+            note_again(result, operator, attributes, inputs)
         return
-    sources = [None if x is None else x._origin or _begin(x) for x in inputs]
+    sources = [None if x is None else _origin_of(x) for x in inputs]
     step = operator, attributes, sources
     if first is result:
         result._origin = step
@@ -51,7 +54,7 @@ def note_written(array: NDArray, values: NDArray) -> None:
     array._origin = None
     if this_thread.state.recording and values._tensor.requires_grad:
         if array._tensor.dtype is values._tensor.dtype:
-            array._origin = values._origin or _begin(values)
+            array._origin = _origin_of(values)
         else:
             note_call(array, "Cast", {"dtype": array._tensor.dtype}, values)
 
@@ -67,12 +70,18 @@ def note_item(result: NDArray, array: NDArray, key: Any) -> None:
         "end": tuple([p.stop for p in whole]),
         "step": tuple([p.step for p in whole]),
     }
-    sources = [array._origin or _begin(array)]
+    sources = [_origin_of(array)]
     if len(whole) != sum(isinstance(p, slice) for p in parts):  # an axis for each int goes
         sources = [(registry.get("slice"), bounds, sources)]
         result._origin = registry.get("Reshape"), {"shape": result.shape}, sources
     else:
         result._origin = registry.get("slice"), bounds, sources
+
+
+def _origin_of(array: NDArray) -> Origin:
+    """The origin of an array; a call that is to be made again is none."""
+    origin = array._origin
+    return UNKNOWN if type(origin) is Again else origin or _begin(array)
 
 
 def _begin(array: NDArray) -> Origin:

@@ -76,10 +76,9 @@ def calibrate_entropy(hist: NDArray, hist_edges: NDArray, num_quantized_bins: in
 
     hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
 
-    P is the histogram between -t and t, with the numbers outside counted at its ends. Q is the same
-    joined to `num_quantized_bins` bins, each of which is spread evenly over those bins of P that
-    have numbers. t has the least KL divergence of Q from P (Migacz 2017, 8-bit Inference with
-    TensorRT).
+    Of the histogram between -t and t, with the numbers outside counted at its ends, and the same
+    joined to `num_quantized_bins` bins, t has the least KL divergence (Migacz 2017, 8-bit Inference
+    with TensorRT); see `divergences`.
     """
 def BatchNormWithReLU(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
     """The positive part of BatchNorm."""

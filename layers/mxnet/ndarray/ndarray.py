@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -67,6 +67,8 @@ class NDArray(Memory, Methods):
     __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_origin", "_tensor")
     __array_priority__ = 1000.0
     _is_sparse = False  # whether a part of it is stored, so that it has no `_tensor`
+    _records_integers = False  # whether its class differentiates integers: mx.np.ndarray
+    _array_class: type[NDArray]  # the class of what is computed from it: NDArray, or mx.np.ndarray
 
     def __init__(self, tensor: torch.Tensor, context: Context, held: str | None = None):
         self._tensor = tensor
@@ -224,7 +226,7 @@ class NDArray(Memory, Methods):
         tensor = self._tensor.detach().cpu()
         name = _dtype.name(tensor.dtype)
         raw = tensor.view(torch.int16) if name == "bfloat16" else tensor
-        return _restore, (raw.numpy().copy(), name, self._context)
+        return _restore, (raw.numpy().copy(), name, self._context, self._array_class)
 
     def __getstate__(self) -> dict:
         """The array as MXNet pickles it: the bytes that a file has of it."""
@@ -268,7 +270,8 @@ class NDArray(Memory, Methods):
             It is an array of another shape.
         """
         if isinstance(other, Context):
-            copy = NDArray(call_recorded(copy_to, self._tensor, other.device), other)
+            tensor = call_recorded(copy_to, self._tensor, other.device)
+            copy = self._array_class(tensor, other)
             if this_thread.state.recording:
                 note_call(copy, "identity", {}, self)
             return copy
@@ -364,12 +367,16 @@ class NDArray(Memory, Methods):
     def __getitem__(self, key) -> NDArray:
         if type(key) is not int and key is not Ellipsis and _index.is_everything(key):
             return self
+        return self._item(key, _np_shape.is_on())
+
+    def _item(self, key: Any, keeps_scalars: bool) -> NDArray:
+        """x[key]; one element is of the shape (), or of (1,)."""
         if _index.is_basic(key):
             self._share()
         if self._tensor.requires_grad:
-            result, is_view = call_recorded(_index.get, self._tensor_to_view(), key)
+            result, is_view = call_recorded(_index.get, self._tensor_to_view(), key, keeps_scalars)
         else:
-            result, is_view = _index.get(self._tensor, key)
+            result, is_view = _index.get(self._tensor, key, keeps_scalars)
         array = self._view(result) if is_view else self._wrap(result)
         if this_thread.state.recording:
             note_item(array, self, key)
@@ -382,7 +389,7 @@ class NDArray(Memory, Methods):
 
     def _wrap(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor on the same context."""
-        return NDArray(tensor, self._context)
+        return self._array_class(tensor, self._context)
 
     def _wrap_gradient(self, tensor: torch.Tensor) -> NDArray:
         """An array of a gradient, whose memory the operator that gave it may keep."""
@@ -396,7 +403,8 @@ class NDArray(Memory, Methods):
 
     def _view(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor in the same memory; each sees writes into the other."""
-        return NDArray(tensor, self._context, BORROWED if self._held is BORROWED else VIEWED)
+        held = BORROWED if self._held is BORROWED else VIEWED
+        return self._array_class(tensor, self._context, held)
 
     def __setitem__(self, key, value) -> None:
         if _index.is_everything(key):
@@ -437,7 +445,7 @@ class NDArray(Memory, Methods):
     def _zeros(self, stype: str | None = None) -> NDArray:
         """An array of zeros for a gradient, by default of the array's own storage type."""
         if stype in (None, "default"):
-            return NDArray(torch.zeros_like(self._tensor, requires_grad=False), self._context)
+            return self._wrap(torch.zeros_like(self._tensor, requires_grad=False))
         from .._sparse.array import zeros_of
 
         return zeros_of(stype, self.shape, self._tensor, self._context)
@@ -457,7 +465,12 @@ class NDArray(Memory, Methods):
             torch.cuda.current_stream(self._tensor.device).synchronize()
 
 
-def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
+NDArray._array_class = NDArray
+
+
+def _restore(
+    raw: np.ndarray, name: str, context: Context, array_class: type[NDArray] = NDArray
+) -> NDArray:
     tensor = torch.from_numpy(raw)
     if name == "bfloat16":
         tensor = tensor.view(torch.bfloat16)
@@ -466,7 +479,7 @@ def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
     except ContextError:  # saved on a machine that had more GPUs
         context = cpu()
         device = context.device
-    return NDArray(tensor.to(device), context)
+    return array_class(tensor.to(device), context)
 
 
 def _as_numpy(tensor: torch.Tensor) -> np.ndarray:
@@ -513,22 +526,24 @@ def from_numpy(
     ------
     ArgumentError
         It is no NumPy array; or `zero_copy` is True, and it is not contiguous; or `array_cls` is
-        another class than NDArray, as that of MXNet's NumPy interface.
+        no class of arrays.
     """
-    if array_cls is not NDArray:
-        raise ArgumentError(f"from_numpy: array_cls is {array_cls!r}\n  expected NDArray")
+    if array_cls is not getattr(array_cls, "_array_class", None):
+        raise ArgumentError(
+            f"from_numpy: array_cls is {array_cls!r}\n  expected NDArray or mx.np.ndarray"
+        )
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")
     if torch.compiler.is_compiling():  # the tracer does not see its dtype, and shares no memory
         tensor = torch.as_tensor(ndarray).clone()
-        return NDArray(tensor, from_device(tensor.device))
+        return array_cls(tensor, from_device(tensor.device))
     if not zero_copy:
         dtype = _dtype.to_torch(ndarray.dtype)
-        return NDArray(as_tensor("from_numpy", ndarray, dtype), cpu())
+        return array_cls(as_tensor("from_numpy", ndarray, dtype), cpu())
     if not ndarray.flags.c_contiguous:
         raise ArgumentError("from_numpy: the array is not contiguous\n  expected zero_copy=False")
     ndarray.flags.writeable = True  # for PyTorch; raises ValueError where the memory is not NumPy's
-    result = from_torch(torch.from_numpy(ndarray))
+    result = array_cls(torch.from_numpy(ndarray), cpu(), VIEWED)
     ndarray.flags.writeable = False
     return result
 

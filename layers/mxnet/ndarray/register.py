@@ -16,6 +16,8 @@ from .._tensor import PYTORCH_ERRORS, contiguous_copy, copy_if_aliased, describe
 from ..autograd import _set_grad_enabled, is_inside_operator
 from ..base import (
     ArgumentError,
+    DeferredInitializationError,
+    DTypeError,
     MXNetError,
     describe_value,
     explained,
@@ -49,8 +51,11 @@ class Pending:
         )
 
 
-def eager(operator: registry.Op) -> Callable:
-    """The function of `nd` for an operator."""
+def eager(operator: registry.Op, array_class: type[NDArray] | None = None) -> Callable:
+    """Return the function of `nd` for an operator, or with its class of arrays that of `np`.
+
+    Without a class the results are of the first array's.
+    """
     least, most, names = _counts(operator)
     parsers, required, run = operator.parsers, operator.required, operator.function
     of_storage = operator.storage_attributes
@@ -64,7 +69,7 @@ def eager(operator: registry.Op) -> Callable:
             named = dict(zip(names, args[most:])) | kwargs
             if most < count <= most + len(names) and len(named) == count - most + len(kwargs):
                 return function(*args[:most], **named)
-            return call(operator, args, kwargs)
+            return call(operator, args, kwargs, array_class)
         try:
             if count == 1:
                 tensors = (args[0]._tensor,)
@@ -82,16 +87,16 @@ def eager(operator: registry.Op) -> Callable:
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
         if tensors is None:
-            return call(operator, args, kwargs)
+            return call(operator, args, kwargs, array_class)
         for name in of_storage:
             if name in attributes:
-                return call(operator, args, kwargs)
-        context = args[0]._context
+                return call(operator, args, kwargs, array_class)
+        context, wrap = args[0]._context, array_class or args[0]._array_class
         if supplied:
             _supply(operator, attributes, context)
         state = this_thread.state
         if state.recording or State.precision is not None or State.profile is not None:
-            return evaluate(operator, args, tensors, attributes, context)
+            return evaluate(operator, args, tensors, attributes, context, wrap)
         # As `evaluate`, with a call less.
         enabled = is_grad_enabled()
         try:
@@ -106,8 +111,8 @@ def eager(operator: registry.Op) -> Callable:
             if enabled:
                 _set_grad_enabled(True)
         if isinstance(y, Tensor):
-            return NDArray(y, context)
-        return _several(operator, y, attributes, context)
+            return wrap(y, context)
+        return _several(operator, y, attributes, context, wrap)
 
     return _described(function, operator)
 
@@ -126,7 +131,7 @@ def _counts(operator: registry.Op) -> tuple[int, int, list[str]]:
 
     Each array is given by position, and may be followed by the attributes of those names.
     """
-    least, most, names = len(operator.needed), len(operator.inputs), operator.attribute_names
+    least, most, names = len(operator.needed), len(operator.inputs), operator.positions
     is_counted = False  # by an attribute, which `call` compares with the number of arrays
     if operator.variadic:
         least, most, names = 1, sys.maxsize, []
@@ -167,13 +172,15 @@ def signature(operator: registry.Op, array: str = "NDArray") -> inspect.Signatur
     extra = [
         inspect.Parameter(name, kind or inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
         for name in ("out", "name")
-        if kind is not inspect.Parameter.VAR_KEYWORD
+        if name not in operator.positions and kind is not inspect.Parameter.VAR_KEYWORD
     ]
     returned = _annotation_for(operator.signature.return_annotation, array)
     return inspect.Signature([*parameters, *extra], return_annotation=returned)
 
 
-def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
+def call(
+    operator: registry.Op, args: tuple, kwargs: dict, array_class: type[NDArray] | None = None
+) -> Any:
     """Call an operator: inputs and attributes by position or name, pending inputs, `out`.
 
     Raises
@@ -182,15 +189,17 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         The shape of a parameter that is not yet initialized cannot be inferred from the other
         inputs.
     """
+    if operator.of_numbers is not None and _are_numbers(args, kwargs):
+        return operator.of_numbers(*args, **kwargs)
     inputs, attributes, out = bind(operator, args, kwargs)
     pending = [n for n, a in inputs.items() if isinstance(a, Pending)]
     if pending:
         _resolve(operator, inputs, attributes, pending)
     arrays = [a for a in inputs.values() if a is not None]
     if arrays:
-        context = arrays[0]._context
+        context, wrap = arrays[0]._context, array_class or arrays[0]._array_class
     else:
-        context = _context(attributes.get("ctx"))
+        context, wrap = _context(attributes.get("ctx")), array_class or NDArray
     _supply(operator, attributes, context)
     if True in [a._is_sparse for a in arrays] or operator.stores_sparse(attributes):
         from .._sparse.call import call as call_sparse
@@ -203,8 +212,13 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
             None if a is None else a._state_tensor() if n in states else a._tensor
             for n, a in zip(places, inputs.values())
         ]
-        result = evaluate(operator, inputs.values(), tensors, attributes, context)
+        result = evaluate(operator, inputs.values(), tensors, attributes, context, wrap)
     return result if out is None else give(result, out)
+
+
+def _are_numbers(args: tuple, kwargs: dict) -> bool:
+    """True if no argument is an array."""
+    return not any(isinstance(a, (NDArray, Pending)) for a in (*args, *kwargs.values()))
 
 
 def _supply(operator: registry.Op, attributes: dict, context: Context) -> dict:
@@ -233,10 +247,14 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
     else:
         inputs = dict(zip(operator.inputs, args))
         rest = args[len(operator.inputs) :]
-        if len(rest) > len(operator.attribute_names) and out is None:
+        positions = operator.positions
+        if len(rest) > len(positions) and out is None:
             *rest, out = rest
         for i, value in enumerate(rest):
-            attributes[operator.attribute_names[i]] = operator.parse_at(i, value)
+            if i < len(positions) and positions[i] == "out":
+                out = value
+            else:
+                attributes[positions[i]] = operator.parse_at(i, value)
     for name, value in kwargs.items():
         if name in operator.inputs and not operator.variadic:
             if name in inputs:
@@ -295,7 +313,7 @@ def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: lis
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     for name in pending:
         if name not in found:
-            raise MXNetError(
+            raise DeferredInitializationError(
                 f"{operator.name}: the shape of {name} cannot be inferred from the other inputs\n"
                 f"  expected the shape where {inputs[name]} is made"
             )
@@ -315,8 +333,11 @@ def evaluate(
     tensors: Sequence,
     attributes: dict,
     context: Context,
+    wrap: type[NDArray] = NDArray,
 ) -> Any:
     """Run an operator on the tensors of arrays, and note what it computes from them, if recorded.
+
+    The results are of the class `wrap`.
 
     Where nothing is recorded, cast or profiled, its function is called at once.
 
@@ -327,7 +348,7 @@ def evaluate(
     """
     state = this_thread.state
     if state.recording or State.precision is not None or State.profile is not None:
-        result = compute(operator, tensors, attributes, context)
+        result = compute(operator, tensors, attributes, context, wrap)
         if state.recording:
             note_origin(result, operator, attributes, arrays)
         return result
@@ -344,9 +365,9 @@ def evaluate(
     finally:
         if enabled:
             _set_grad_enabled(True)
-    return (
-        NDArray(y, context) if isinstance(y, Tensor) else _several(operator, y, attributes, context)
-    )
+    if isinstance(y, Tensor):
+        return wrap(y, context)
+    return _several(operator, y, attributes, context, wrap)
 
 
 def _in_own_memory(y: Any, tensors: Sequence) -> Any:
@@ -360,7 +381,13 @@ def _in_own_memory(y: Any, tensors: Sequence) -> Any:
     return copy_if_aliased([y], tensors)[0]
 
 
-def compute(operator: registry.Op, tensors: Sequence, attributes: dict, context: Context) -> Any:
+def compute(
+    operator: registry.Op,
+    tensors: Sequence,
+    attributes: dict,
+    context: Context,
+    wrap: type[NDArray] = NDArray,
+) -> Any:
     """Run an operator on tensors, with PyTorch's grad mode on where autograd records.
 
     Raises
@@ -388,16 +415,22 @@ def compute(operator: registry.Op, tensors: Sequence, attributes: dict, context:
         if mode_differs:
             _set_grad_enabled(not recording)
     if isinstance(y, Tensor):  # also one of a tracer
-        return NDArray(y, context)
-    return _several(operator, y, attributes, context)
+        return wrap(y, context)
+    return _several(operator, y, attributes, context, wrap)
 
 
-def _several(operator: registry.Op, results: Any, attributes: dict, context: Context) -> Any:
+def _several(
+    operator: registry.Op,
+    results: Any,
+    attributes: dict,
+    context: Context,
+    wrap: type[NDArray] = NDArray,
+) -> Any:
     """The arrays of an operator's results, as far as a user sees them; an array where it is one."""
     shown = results
     if operator.outputs_rule is not None:
         shown = results[: operator.count_outputs(attributes)]
-    arrays = [NDArray(t, context) for t in shown]
+    arrays = [wrap(t, context) for t in shown]
     return arrays[0] if len(arrays) == 1 else arrays
 
 
@@ -414,6 +447,8 @@ def give(result: Any, out: Any) -> Any:
     ------
     ArgumentError
         `out` has another number of arrays, or another shape.
+    DTypeError
+        It is an array of ``mx.np`` of another dtype.
     """
     results = result if isinstance(result, list) else [result]
     targets = list(out) if isinstance(out, (list, tuple)) else [out]
@@ -422,6 +457,8 @@ def give(result: Any, out: Any) -> Any:
     for target, value in zip(targets, results):
         if target.shape != value.shape:
             raise ArgumentError(f"out: the array is {target.shape}\n  expected {value.shape}")
+        if target._array_class is not NDArray and target.dtype != value.dtype:
+            raise DTypeError(f"out: the array is {target.dtype}\n  expected {value.dtype}")
         if value is not target:
             target[:] = value if value.stype == target.stype else value._as_dense()
     return out

@@ -1,26 +1,15 @@
-"""MXNet's NumPy interface is not here: this module is there for programs that import it.
-
-Every name in it says so when it is asked for. `ndarray` exists for
-``isinstance(x, mx.np.ndarray)``, which holds for nothing.
-"""
+"""``mx.np``: MXNet's NumPy interface, arrays with NumPy's rules and the functions of them."""
 
 from __future__ import annotations
 
-from ..base import UnsupportedError
+from . import _internal, _protocols, fallback, fallback_linalg, io, linalg, multiarray, random
+from .arrayprint import set_printoptions
+from .fallback import *
+from .fallback import __all__ as _of_numpy
+from .io import genfromtxt
+from .multiarray import *
+from .multiarray import __all__ as _own
+from .utils import *
+from .utils import __all__ as _constants
 
-__all__ = ["ndarray"]
-
-
-class ndarray:
-    """The array of MXNet's NumPy interface, of which there is none.
-
-    Raises
-    ------
-    UnsupportedError
-        One is made.
-    """
-
-    def __init__(self, *args, **kwargs):
-        raise UnsupportedError(
-            "mx.np.ndarray: MXNet's NumPy interface (mx.np, mx.npx) is not here\n  use mx.nd.array"
-        )
+__all__ = ["genfromtxt", "set_printoptions", *_own, *_of_numpy, *_constants]

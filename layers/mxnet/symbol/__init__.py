@@ -8,11 +8,15 @@ from . import (
     contrib,
     image,
     linalg,
+    numpy,
+    numpy_extension,
     op,
     random,
     sparse,
     symbol,
 )
+from . import numpy as np
+from . import numpy_extension as npx
 
 # The table first: the modules after it replace what has a Python form of its own.
 from .op import *

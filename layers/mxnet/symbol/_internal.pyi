@@ -7,8 +7,92 @@ from .symbol import Symbol
 
 Operand = Symbol | float
 
+def _npi_absolute(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The absolute value."""
+def _npi_abs(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The absolute value."""
+def _npi_negative(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The negative, -x."""
+def _npi_reciprocal(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The reciprocal, 1 / x."""
+def _npi_square(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The square, x²."""
+def _npi_sqrt(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The square root."""
+def _npi_exp(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The exponential, eˣ."""
+def _npi_expm1(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """eˣ - 1, exact near zero."""
+def _npi_log(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The natural logarithm."""
+def _npi_log2(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The logarithm to base 2."""
+def _npi_log10(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The logarithm to base 10."""
+def _npi_log1p(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """log(1 + x), exact near zero."""
+def _npi_sin(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sine of radians."""
+def _npi_cos(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The cosine of radians."""
+def _npi_tan(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The tangent of radians."""
+def _npi_arcsin(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse sine, in radians."""
+def _npi_arccos(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse cosine, in radians."""
+def _npi_arctan(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse tangent, in radians."""
+def _npi_sinh(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The hyperbolic sine."""
+def _npi_cosh(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The hyperbolic cosine."""
+def _npi_tanh(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The hyperbolic tangent."""
+def _npi_arcsinh(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse hyperbolic sine."""
+def _npi_arccosh(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse hyperbolic cosine."""
+def _npi_arctanh(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse hyperbolic tangent."""
+def _npi_degrees(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Radians as degrees, 180 x / π."""
+def _npi_radians(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Degrees as radians, π x / 180."""
+def _npi_sign(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sign: -1, 0 or 1."""
+def _npi_floor(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest integer not above x."""
+def _npi_ceil(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The smallest integer not below x."""
+def _npi_trunc(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integer part: rounded towards zero."""
+def _npi_fix(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integer part: rounded towards zero."""
+def _npi_logical_not(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """1 where x is 0, else 0."""
 def _copy(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The same values, as a new array."""
+def _npi_rint(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The nearest integer; halves go to the even one."""
+def _npi_bitwise_not(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integer whose bits are the others."""
+def _npi_isnan(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x is NaN."""
+def _npi_isinf(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x is infinite."""
+def _npi_isfinite(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x is finite."""
+def _npi_isposinf(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x is infinity."""
+def _npi_isneginf(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x is minus infinity."""
+def _npi_around(x: Symbol | None = ..., decimals: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The nearest numbers of so many decimals; halves go to the even one."""
+def _npi_nan_to_num(x: Symbol | None = ..., copy: bool = True, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values, with numbers in place of NaN and of the infinities: by default the largest."""
+def _npi_cbrt(x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The cube root."""
 def _add(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The sum, x + y."""
 def _plus(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -329,3 +413,793 @@ def _set_value(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) 
     """Not supported: Write x[:] = value."""
 def _zeros_without_dtype(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Not supported: Use nd.zeros with a dtype."""
+def _npi_add(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum, x1 + x2."""
+def _npi_add_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum, x1 + x2; x2 is the scalar."""
+def _npi_subtract(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The difference, x1 - x2."""
+def _npi_subtract_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The difference, x1 - x2; x2 is the scalar."""
+def _npi_rsubtract_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The difference, x1 - x2; x1 is the scalar."""
+def _npi_multiply(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The product, x1 x2."""
+def _npi_multiply_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The product, x1 x2; x2 is the scalar."""
+def _npi_true_divide(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The quotient, x1 / x2."""
+def _npi_true_divide_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The quotient, x1 / x2; x2 is the scalar."""
+def _npi_rtrue_divide_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The quotient, x1 / x2; x1 is the scalar."""
+def _npi_mod(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The remainder of x1 / x2, with the sign of x2."""
+def _npi_mod_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The remainder of x1 / x2, with the sign of x2; x2 is the scalar."""
+def _npi_rmod_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The remainder of x1 / x2, with the sign of x2; x1 is the scalar."""
+def _npi_power(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The power, x1 to the x2."""
+def _npi_power_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The power, x1 to the x2; x2 is the scalar."""
+def _npi_rpower_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The power, x1 to the x2; x1 is the scalar."""
+def _npi_maximum(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The larger of x1 and x2."""
+def _npi_maximum_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The larger of x1 and x2; x2 is the scalar."""
+def _npi_minimum(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The smaller of x1 and x2."""
+def _npi_minimum_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The smaller of x1 and x2; x2 is the scalar."""
+def _npi_hypot(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The hypotenuse, √(x1² + x2²)."""
+def _npi_hypot_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The hypotenuse, √(x1² + x2²); x2 is the scalar."""
+def _npi_arctan2(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The angle of the point (x2, x1), in radians."""
+def _npi_arctan2_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The angle of the point (x2, x1), in radians; x2 is the scalar."""
+def _npi_rarctan2_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The angle of the point (x2, x1), in radians; x1 is the scalar."""
+def _npi_copysign(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x1 with the sign of x2."""
+def _npi_copysign_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x1 with the sign of x2; x2 is the scalar."""
+def _npi_rcopysign_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x1 with the sign of x2; x1 is the scalar."""
+def _npi_ldexp(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x1 times 2 to the x2."""
+def _npi_ldexp_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x1 times 2 to the x2; x2 is the scalar."""
+def _npi_rldexp_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x1 times 2 to the x2; x1 is the scalar."""
+def _npi_lcm(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The least common multiple of x1 and x2."""
+def _npi_lcm_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The least common multiple of x1 and x2; x2 is the scalar."""
+def _npi_bitwise_and(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The bits that x1 and x2 have both."""
+def _npi_bitwise_and_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The bits that x1 and x2 have both; x2 is the scalar."""
+def _npi_bitwise_or(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The bits that x1 or x2 has."""
+def _npi_bitwise_or_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The bits that x1 or x2 has; x2 is the scalar."""
+def _npi_bitwise_xor(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The bits that one of x1 and x2 has."""
+def _npi_bitwise_xor_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The bits that one of x1 and x2 has; x2 is the scalar."""
+def _npi_equal(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 = x2."""
+def _npi_equal_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 = x2; x2 is the scalar."""
+def _npi_not_equal(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 ≠ x2."""
+def _npi_not_equal_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 ≠ x2; x2 is the scalar."""
+def _npi_greater(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 > x2."""
+def _npi_greater_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 > x2; x2 is the scalar."""
+def _npi_greater_equal(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 ≥ x2."""
+def _npi_greater_equal_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 ≥ x2; x2 is the scalar."""
+def _npi_less(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 < x2."""
+def _npi_less_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 < x2; x2 is the scalar."""
+def _npi_less_equal(x1: Symbol | None = ..., x2: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 ≤ x2."""
+def _npi_less_equal_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where x1 ≤ x2; x2 is the scalar."""
+def _np_sum(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, dtype: Any | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum over axes, plus `initial`."""
+def _np_prod(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, dtype: Any | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The product over axes, times `initial`."""
+def _np_product(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, dtype: Any | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The product over axes, times `initial`."""
+def _npi_mean(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, dtype: Any | None = None, out: Any = None, keepdims: bool = False, initial: float | None = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The mean over axes; of integers in float32."""
+def _npi_var(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, dtype: Any | None = None, out: Any = None, ddof: int = 0, keepdims: bool = False, name: Any = None, **kwargs: Any) -> Symbol:
+    """The variance over axes, Σ(a - mean)² / (n - ddof)."""
+def _npi_std(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, dtype: Any | None = None, out: Any = None, ddof: int = 0, keepdims: bool = False, name: Any = None, **kwargs: Any) -> Symbol:
+    """The standard deviation over axes, the square root of the variance."""
+def _np_max(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest value over axes."""
+def _np_amax(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest value over axes."""
+def _np_min(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The smallest value over axes."""
+def _np_amin(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, initial: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The smallest value over axes."""
+def _np_all(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where no value over axes is 0."""
+def _np_any(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where a value over axes is not 0."""
+def _np_sometrue(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True where a value over axes is not 0."""
+def _npi_argmax(a: Symbol | None = ..., axis: int | None = None, out: Any = None, keepdims: bool = False, name: Any = None, **kwargs: Any) -> Symbol:
+    """The index of the largest value along an axis."""
+def _npi_argmin(a: Symbol | None = ..., axis: int | None = None, out: Any = None, keepdims: bool = False, name: Any = None, **kwargs: Any) -> Symbol:
+    """The index of the smallest value along an axis."""
+def _npi_average(a: Symbol | None = ..., weights: Symbol | None | None = None, axis: int | tuple[int, ...] | None = None, returned: bool = False, weighted: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The mean over axes, weighted by `weights`; and the sum of the weights."""
+def _npi_percentile(a: Symbol | None = ..., q: Symbol | None | None = None, axis: int | tuple[int, ...] | None = None, interpolation: Literal['linear', 'lower', 'higher', 'midpoint', 'nearest'] = 'linear', keepdims: bool = False, q_scalar: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The q-th percentiles over axes; of integers in float32."""
+def _np_reshape(a: Symbol | None = ..., newshape: int | tuple[int, ...] = ..., order: str = 'C', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements in another shape, in which -1 is the size that remains."""
+def _npx_reshape(a: Symbol | None = ..., newshape: int | tuple[int, ...] = ..., reverse: bool = False, order: str = 'C', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements in another shape.
+
+    -1 is the size that remains, -2 keeps a size, -3 leaves out one of 1, -4 keeps all that remain,
+    -5 joins two, -6 splits one into the two that follow; `reverse` reads all of it from the right.
+    """
+def _npi_reshape(a: Symbol | None = ..., newshape: int | tuple[int, ...] = ..., reverse: bool = False, order: str = 'C', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements in another shape.
+
+    -1 is the size that remains, -2 keeps a size, -3 leaves out one of 1, -4 keeps all that remain,
+    -5 joins two, -6 splits one into the two that follow; `reverse` reads all of it from the right.
+    """
+def _np_transpose(a: Symbol | None = ..., axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The axes in another order; reversed where none is given."""
+def _np_squeeze(a: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Without the axes of size 1: all of them, or those given."""
+def _np_moveaxis(a: Symbol | None = ..., source: int | tuple[int, ...] = ..., destination: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Axes in other places; the others keep their order."""
+def _np_roll(a: Symbol | None = ..., shift: int | tuple[int, ...] | None = None, axis: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements moved along axes, the last ones to the beginning."""
+def _npi_flip(m: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements in reverse order along axes, by default all."""
+def _npi_rot90(m: Symbol | None = ..., k: int = 1, axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements turned by k times 90 degrees in the plane of two axes."""
+def _npi_broadcast_to(array: Symbol | None = ..., shape: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values repeated to a shape."""
+def _np_copy(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The same values, as a new array."""
+def _npi_swapaxes(a: Symbol | None = ..., dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Two axes in each other's place."""
+def _npi_expand_dims(a: Symbol | None = ..., axis: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """New axes of size 1, at these places of the result."""
+def _npi_vstack(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays as rows of one, one after the other."""
+def _npi_column_stack(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays as columns of one."""
+def _npi_hstack(*data: Symbol, dim: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays one after the other along axis 1, or 0 where there is one axis."""
+def _npi_dstack(*data: Symbol, dim: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays one after the other along axis 2."""
+def _npi_concatenate(*data: Symbol, dim: int | None = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays one after the other along an axis; None: all of them flattened."""
+def _npi_stack(*data: Symbol, axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays one after the other along a new axis."""
+def _np_atleast_1d(*arys: Symbol, num_args: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays with 1 axes or more."""
+def _np_atleast_2d(*arys: Symbol, num_args: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays with 2 axes or more."""
+def _np_atleast_3d(*arys: Symbol, num_args: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays with 3 axes or more."""
+def _npi_split(ary: Symbol | None = ..., indices: int | tuple[int, ...] = ..., axis: int = 0, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Parts along an axis: so many equal `sections`, or one from each index to the next."""
+def _npi_dsplit(ary: Symbol | None = ..., indices: int | tuple[int, ...] = ..., axis: int = 0, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Parts along an axis: so many equal `sections`, or one from each index to the next."""
+def _npi_hsplit(ary: Symbol | None = ..., indices: int | tuple[int, ...] = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Parts along axis 1, or 0 where there is one axis; as of `split`."""
+def _npi_array_split(ary: Symbol | None = ..., sections: int = ..., axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """So many parts along an axis, of which the first are one longer where they cannot be equal."""
+def _npi_resize(a: Symbol | None = ..., new_shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements in another shape, again and again; zeros where there are none."""
+def _npi_tile(A: Symbol | None = ..., reps: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The array repeated along each axis."""
+def _np_repeat(a: Symbol | None = ..., repeats: int | tuple[int, ...] = ..., axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Each element so many times, along an axis; by default of the flattened array."""
+def _np_diag(array: Symbol | None = ..., k: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The k-th diagonal of a matrix, or the matrix of a diagonal."""
+def _np_diagflat(array: Symbol | None = ..., k: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The matrix whose k-th diagonal has all the elements."""
+def _npi_tril(m: Symbol | None = ..., k: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The matrices with zeros above the k-th diagonal; of one axis, a matrix of equal rows."""
+def _np_diagonal(a: Symbol | None = ..., offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The diagonal of the plane of two axes, as the last axis."""
+def _np_trace(a: Symbol | None = ..., offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum of a diagonal of the plane of two axes."""
+def _npi_pad(x: Symbol | None = ..., pad_width: int | tuple[int, ...] | tuple[int | tuple[int, ...], ...] = ..., mode: Literal['constant', 'edge', 'maximum', 'minimum', 'reflect', 'symmetric'] = 'constant', constant_value: float = 0.0, reflect_type: str = 'even', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Elements added before and after, (before, after) for each axis.
+
+    They are `constant_value`, the element at the edge, the largest or the smallest of the axis,
+    or the elements in reverse order without the one at the edge, or with it.
+    """
+def _npi_clip(a: Symbol | None = ..., a_min: float | None = ..., a_max: float | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values, none below `a_min` or above `a_max`; None bounds nothing."""
+def _npi_diff(a: Symbol | None = ..., n: int = 1, axis: int = -1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The n-th differences between neighbours along an axis."""
+def _npi_ediff1d(ary: Symbol | None = ..., to_begin: Symbol | None | None = None, to_end: Symbol | None | None = None, to_begin_arr_given: bool = False, to_end_arr_given: bool = False, to_begin_scalar: float | None = None, to_end_scalar: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The differences between the elements that follow each other, with others around them."""
+def _npi_sort(a: Symbol | None = ..., axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values in order along an axis; without one all of them."""
+def _npi_argsort(a: Symbol | None = ..., axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The indices that bring the values in order, int64."""
+def _npi_unique(ar: Symbol | None = ..., return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values in order, each once, and what is asked for of where they are, as int64."""
+def _npi_take(a: Symbol | None = ..., indices: Symbol | None = ..., axis: int | None = 0, mode: Literal['raise', 'clip', 'wrap'] = 'raise', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The slices of `a` at the indices, whose shape takes the place of the axis."""
+def _npi_where(condition: Symbol | None = ..., x: Symbol | None = ..., y: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x where the condition is not 0, else y."""
+def _npi_where_lscalar(condition: Symbol | None = ..., x: Symbol | None = ..., scalar: float = 0.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x where the condition is not 0, else the scalar."""
+def _npi_where_rscalar(condition: Symbol | None = ..., y: Symbol | None = ..., scalar: float = 0.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The scalar where the condition is not 0, else y."""
+def _npi_where_scalar2(condition: Symbol | None = ..., x: float = 0.0, y: float = 0.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x where the condition is not 0, else y, which are numbers; float32."""
+def _npx_nonzero(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The indices of the elements that are not 0, a row for each: int64."""
+def _npi_nonzero(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The indices of the elements that are not 0, a row for each: int64."""
+def _npi_slice(data: Symbol | None = ..., begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements at [begin:end:step] of the first axes, as NumPy has them."""
+def _npi_boolean_mask(data: Symbol | None = ..., index: Symbol | None = ..., axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements where a mask of the axes from `axis` on is not 0."""
+def _npi_boolean_mask_assign_scalar(data: Symbol | None = ..., mask: Symbol | None = ..., value: float = ..., start_axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The data with a number where the mask is not 0."""
+def _npi_boolean_mask_assign_tensor(data: Symbol | None = ..., mask: Symbol | None = ..., value: Symbol | None = ..., start_axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The data with other values where the mask is not 0."""
+def _npi_bincount(x: Symbol | None = ..., weights: Symbol | None | None = None, minlength: int = 0, has_weights: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """How often each integer from 0 on is in an array, or the sum of its weights."""
+def _npi_diag_indices_from(arr: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The indices of the diagonal, a row for each axis: int64."""
+def _npx_constraint_check(x: Symbol | None = ..., msg: str = 'Constraint violated.', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """True, a bool of the shape (), where no element is 0.
+
+    Raises
+    ------
+    ArgumentError
+        An element is 0: with the message.
+    """
+def _npi_unravel_index(indices: Symbol | None = ..., shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The indices of places of the flattened array, a row for each axis."""
+def _npi_delete(arr: Symbol | None = ..., obj: Symbol | None | None = None, start: int | None = None, stop: int | None = None, step: int | None = None, int_ind: int | None = None, axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The array without the slices at some places along an axis."""
+def _npi_insert_scalar(arr: Symbol | None = ..., values: Symbol | None | None = None, val: float | None = None, start: int | None = None, stop: int | None = None, step: int | None = None, int_ind: int | None = None, axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The array with values before one place along an axis."""
+def _npi_insert_slice(arr: Symbol | None = ..., values: Symbol | None | None = None, val: float | None = None, start: int | None = None, stop: int | None = None, step: int | None = None, int_ind: int | None = None, axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The array with values before the places of a slice."""
+def _npi_insert_tensor(arr: Symbol | None = ..., values: Symbol | None | None = None, obj: Symbol | None | None = None, val: float | None = None, start: int | None = None, stop: int | None = None, step: int | None = None, int_ind: int | None = None, axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The array with values before the places of an array."""
+def _npi_zeros(shape: int | tuple[int, ...] = (), ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Zeros."""
+def _npi_ones(shape: int | tuple[int, ...] = (), ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Ones."""
+def _npi_identity(shape: int | tuple[int, ...] = (), ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """A matrix of ones on the diagonal, and zeros elsewhere."""
+def _npi_full(shape: int | tuple[int, ...] = (), ctx: str = '', dtype: Any = ..., value: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """One value everywhere."""
+def _npi_full_like(a: Symbol | None = ..., fill_value: float = ..., dtype: Any | None = None, ctx: str = '', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """One value everywhere, in the shape of an array."""
+def _npi_arange(start: float = ..., stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Values from start up to stop, which is left out; from 0 to start where there is no stop."""
+def _npi_linspace(start: float = ..., stop: float = ..., num: int = 50, endpoint: bool = True, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """`num` values evenly from start to stop, which is left out without `endpoint`."""
+def _npi_logspace(start: float = ..., stop: float = ..., num: int = 50, endpoint: bool = True, base: float = 10.0, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """`num` powers of the base, whose exponents are evenly from start to stop."""
+def _npi_eye(N: int = ..., M: int | None = None, k: int = 0, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Ones on the k-th diagonal of an N x M array (N x N without M), zeros elsewhere."""
+def _npi_indices(dimensions: int | tuple[int, ...] = ..., dtype: Any = ..., ctx: str = '', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The indices of the elements of an array: along each axis, one after the other."""
+def _npi_hanning(M: int | None = None, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The Hann window of M points."""
+def _npi_hamming(M: int | None = None, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The Hamming window of M points."""
+def _npi_blackman(M: int | None = None, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The Blackman window of M points."""
+def _npi_uniform(input1: Any = None, input2: Any = None, low: float | None = None, high: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws uniform on [low, high)."""
+def _npi_uniform_n(input1: Any = None, input2: Any = None, low: float | None = None, high: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws uniform on [low, high)."""
+def _npi_normal(input1: Any = None, input2: Any = None, loc: float | None = None, scale: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the normal distribution with mean loc and deviation scale."""
+def _npi_normal_n(input1: Any = None, input2: Any = None, loc: float | None = None, scale: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the normal distribution with mean loc and deviation scale."""
+def _npi_gumbel(input1: Any = None, input2: Any = None, loc: float | None = None, scale: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the Gumbel distribution with mode loc."""
+def _npi_logistic(input1: Any = None, input2: Any = None, loc: float | None = None, scale: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the logistic distribution with mean loc."""
+def _npi_gamma(input1: Any = None, input2: Any = None, shape: float | None = None, scale: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws of a shape and a scale, mean shape scale."""
+def _npi_exponential(input1: Any = None, scale: float | None = 1.0, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the exponential distribution with mean scale."""
+def _npi_rayleigh(input1: Any = None, scale: float | None = 1.0, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the Rayleigh distribution with mode scale."""
+def _npi_weibull(input1: Any = None, a: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the Weibull distribution of shape a."""
+def _npi_pareto(input1: Any = None, a: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from the Pareto II distribution of shape a."""
+def _npi_powerd(input1: Any = None, a: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws in [0, 1) with density a yᵃ⁻¹."""
+def _npi_bernoulli(input1: Symbol | None | None = None, prob: float | None = None, logit: float | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', dtype: Any = ..., is_logit: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws 1 with a probability, or with that of a logit, else 0."""
+def _npi_multinomial(a: Symbol | None | None = None, n: int = ..., pvals: float | tuple[float, ...] | None = None, size: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """How often each outcome comes in n draws with the probabilities pvals: (size, outcomes)."""
+def _npi_multivariate_normal(mean: Symbol | None = ..., cov: Symbol | None = ..., size: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws from normal distributions with a mean and a matrix of covariance."""
+def _npi_choice(input1: Symbol | None | None = None, input2: Symbol | None | None = None, a: int | None = None, size: int | tuple[int, ...] | None = None, ctx: str = 'cpu', replace: bool = True, weighted: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Draws elements of an array, or integers below a, evenly or by weights."""
+def _np_dot(a: Symbol | None = ..., b: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum over the last axis of a and the second to last of b, its only one if it has one."""
+def _npi_matmul(a: Symbol | None = ..., b: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The product of matrices, or of stacks of them, whose other axes broadcast."""
+def _npi_tensordot(a: Symbol | None = ..., b: Symbol | None = ..., a_axes_summed: int | tuple[int, ...] = ..., b_axes_summed: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum of the products over axes of a and of b."""
+def _npi_tensordot_int_axes(a: Symbol | None = ..., b: Symbol | None = ..., axes: int = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum of the products over so many last axes of a and first ones of b."""
+def _npi_einsum(*data: Symbol, subscripts: str = '', optimize: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum of products that `subscripts` describe: ``'ij,jk->ik'``."""
+def _npi_inv(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse."""
+def _npi_det(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The determinant."""
+def _npi_slogdet(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sign, and ln |det a|."""
+def _npi_cholesky(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The lower triangular l, a = l lᵀ."""
+def _npi_svd(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """u, s and vᵀ, a = u diag(s) vᵀ, without the columns that s leaves out."""
+def _npi_eig(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The eigenvalues and eigenvectors, which have to be real."""
+def _npi_eigvals(a: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The eigenvalues, which have to be real."""
+def _npi_eigh(a: Symbol | None = ..., UPLO: Literal['L', 'U'] = 'L', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The eigenvalues and eigenvectors of symmetric matrices, of which one triangle is read."""
+def _npi_eigvalsh(a: Symbol | None = ..., UPLO: Literal['L', 'U'] = 'L', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The eigenvalues of symmetric matrices, of which one triangle is read."""
+def _npi_norm(x: Symbol | None = ..., ord: str | None = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The norm of vectors or matrices, as of `numpy.linalg.norm`."""
+def _npi_solve(a: Symbol | None = ..., b: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The x of a x = b."""
+def _npi_pinv(a: Symbol | None = ..., rcond: Symbol | None = ..., hermitian: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The pseudo-inverse; singular values below rcond times the largest are taken as 0."""
+def _npi_pinv_scalar_rcond(a: Symbol | None = ..., rcond: float = 1e-15, hermitian: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The pseudo-inverse; singular values below rcond times the largest are taken as 0."""
+def _npi_tensorinv(a: Symbol | None = ..., ind: int = 2, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse as to tensordot over `ind` axes."""
+def _npi_tensorsolve(a: Symbol | None = ..., b: Symbol | None = ..., a_axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The x of tensordot(a, x, axes=x.ndim) = b, with `a_axes` of a moved to its end."""
+def _npi_polyval(p: Symbol | None = ..., x: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The polynomial with the coefficients p, the highest power first, at x."""
+def _npx_activation(data: Symbol | None = ..., act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """max(x, 0), 1 / (1 + e⁻ˣ), log(1 + eˣ), x / (1 + |x|) or tanh x, as `act_type` says."""
+def _npx_batch_norm(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., moving_mean: Symbol | None = ..., moving_var: Symbol | None = ..., eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """gamma (x - mean) / √(var + eps) + beta, for each channel; gamma is taken as 1 by `fix_gamma`.
+
+    Training takes mean and variance (Σ(x - mean)² / n) of the batch, and moves the moving ones:
+    moving = momentum moving + (1 - momentum) batch. Otherwise, and with `use_global_stats`, the
+    moving ones are taken. With `output_mean_var` also the mean and 1 / √(var + eps).
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    """
+def _npx_cast(data: Symbol | None = ..., dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values in another dtype; floats become integers by truncation."""
+def _npx_convolution(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The correlation of data with each of `num_filter` kernels, in 1, 2 or 3 dimensions.
+
+    data : (n, c, ...)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
+    """
+def _npx_deconvolution(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), adj: int | tuple[int, ...] = (), target_shape: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 512, no_bias: bool = True, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The transpose of Convolution: what its gradient does to the data.
+
+    data : (n, c, ...)      weight : (c, num_filter / num_group, *kernel)      bias : (num_filter,)
+
+    The size is stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj, or `target_shape`, from
+    which pad and adj then follow.
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    ArgumentError
+        `target_shape` cannot be reached; or `bias` is given with `no_bias`, or missing without it.
+    """
+def _npx_dropout(data: Symbol | None = ..., p: float = 0.5, mode: Literal['always', 'training'] = 'training', axes: int | tuple[int, ...] = (), cudnn_off: bool | None = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """0 with probability p, else x / (1 - p); x itself when not training, unless mode is 'always'.
+
+    On `axes` one draw holds for all.
+
+    Raises
+    ------
+    ArgumentError
+        `p` is not from 0 to 1.
+    """
+def _npx_embedding(data: Symbol | None = ..., weight: Symbol | None = ..., input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The rows of `weight` at the indices in `data`; those outside take the nearest row.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+
+    With `sparse_grad` the gradient of a variable has its rows alone, if it is kept as row_sparse.
+
+    Raises
+    ------
+    ShapeError
+        `weight` is not (input_dim, output_dim).
+    """
+def _npx_batch_flatten(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""
+def _npx_fully_connected(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The affine map, y = x Wᵀ + b.
+
+    data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
+    bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
+
+    Raises
+    ------
+    ShapeError
+        `weight` or `bias` has another shape than `num_hidden` and `data` ask for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
+    """
+def _npx_layer_norm(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., axis: int = -1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance over an axis.
+
+    gamma, beta : (data.shape[axis],)
+
+    With `output_mean_var` also the mean and √(var + eps), the axis with size 1.
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    """
+def _npx_leaky_relu(data: Symbol | None = ..., gamma: Symbol | None | None = None, act_type: Literal['elu', 'gelu', 'leaky', 'prelu', 'rrelu', 'selu'] = 'leaky', slope: float = 0.25, lower_bound: float = 0.125, upper_bound: float = 0.334, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """x where it is positive, and below:
+
+    leaky: slope x. elu: slope (eˣ - 1). prelu: gamma x, one gamma, one for each channel, or one for
+    each example and channel.
+    rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
+    mean; a second output has the slopes that were drawn, or zeros. selu is a scaled elu, gelu is
+    x Φ(x).
+
+    Raises
+    ------
+    ArgumentError
+        `gamma` is missing for prelu, or given for another `act_type`.
+    """
+def _npx_pooling(data: Symbol | None = ..., kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['full', 'same', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest, the mean, the sum or the p-norm (Σxᵖ)^(1/p) of each window.
+
+    The output's size is (size + 2 pad - kernel) / stride + 1, rounded down by ``valid`` and up by
+    ``full``; by ``same`` it is size / stride, rounded up. `global_pool` has one window, of
+    everything. `count_include_pad` says whether the mean counts the padding.
+
+    data : (n, c, ...)
+
+    Raises
+    ------
+    ArgumentError
+        `p_value` is not 1, 2 or 3 where `pool_type` is 'lp'.
+    ShapeError
+        The kernel does not fit into the padded axis, or is not larger than the padding.
+    """
+def _npx_rnn(data: Symbol | None = ..., parameters: Symbol | None = ..., state: Symbol | None = ..., state_cell: Symbol | None | None = None, sequence_length: Symbol | None | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Recurrent layers, one above the other, each over all t steps of n sequences.
+
+    rnn_tanh, rnn_relu: h' = f(W x + b + R h + c).
+    lstm: s' = σ(f) s + σ(i) tanh(g), h' = σ(o) tanh(s'), where i, f, g, o are W x + b + R h + c.
+    gru: h' = (1 - σ(z)) tanh(W x + b + σ(r) (R h + c)) + σ(z) h, with r, z as the gates of lstm.
+
+    data : (t, n, k)      parameters : (size,), see below
+    state : (num_layers, n, state_size), h before the first step
+    state_cell : as state, s before the first step; for lstm only
+    y : (t, n, state_size), h of the last layer; with `state_outputs` also the last h, and s
+
+    `parameters` has W and R of each layer, then b and c of each, the rows in the order of gates
+    i, f, g, o and r, z, n. `bidirectional` puts beside each layer one that runs from the last step
+    to the first: twice the layers and states, and h of both in one, in y and for the next layer.
+    `p` is the rate of dropout between layers, in training. With `projection_size` lstm multiplies
+    h by one matrix more, which stands behind R; this is the size of h then, but not of s. With
+    `use_sequence_length`, sequence_length : (n,) has the number of steps of each sequence; behind
+    them y is 0. A state for n = 0 stands for zeros.
+
+    Raises
+    ------
+    ArgumentError
+        `num_layers` is less than 1, or `p` is not a probability.
+    UnsupportedError
+        The states of an LSTM are to be clipped, or a projection is asked of another mode or is no
+        smaller than the state.
+    ShapeError
+        A parameter or a state has another shape than `data` and the attributes ask for.
+    """
+def _npx_roi_pooling(data: Symbol | None = ..., rois: Symbol | None = ..., pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest values in the bins of each region, which has whole pixels; 0 in empty bins.
+
+    data : (n, c, h, w)      rois : (r, 5)      y : (r, c, *pooled_size)
+
+    (Girshick 2015, Fast R-CNN)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `rois` has another shape than these, or `pooled_size` is not two positive sizes.
+    """
+def _npx_sequence_mask(data: Symbol | None = ..., sequence_length: Symbol | None | None = None, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """`value` after the end of each sequence.
+
+    data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `sequence_length` is given without `use_sequence_length`, or missing with it.
+    """
+def _npx_multibox_detection(cls_prob: Symbol | None = ..., loc_pred: Symbol | None = ..., anchor: Symbol | None = ..., clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: float | tuple[float, ...] = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The boxes that a detector has found, best first: rows of class, score and box.
+
+    cls_prob : (b, classes + 1, n), the first is background, whatever `background_id` says
+    loc_pred : (b, 4n)      anchor : (1, n, 4)      y : (b, n, 6)
+
+    An anchor counts whose likeliest class has `threshold` or more. A box takes the class -1 that
+    has an intersection over union of `nms_threshold` or more with a better one of its class, or of
+    any with `force_suppress`, and so do all but the best `nms_topk`, where it is positive; those
+    come last, in the order of the anchors. Behind the boxes are rows of -1. With an
+    `nms_threshold` that is not in (0, 1] all stay, in the order of the anchors.
+    """
+def _npx_multibox_prior(data: Symbol | None = ..., sizes: float | tuple[float, ...] = (1.0,), ratios: float | tuple[float, ...] = (1.0,), clip: bool = False, steps: float | tuple[float, ...] = (-1.0, -1.0), offsets: float | tuple[float, ...] = (0.5, 0.5), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Anchors around the pixels of an image, in parts of its width and height.
+
+    data : (n, c, h, w)      y : (1, h w a, 4), a = len(sizes) + len(ratios) - 1
+
+    The anchors of a pixel have each of the sizes with the first ratio, and each other ratio with
+    the first size: heights size / √ratio, widths size √ratio h / w. The pixels are `steps` apart,
+    (y, x), or 1 / h and 1 / w where these are not positive; `offsets` are their centres in them.
+    """
+def _npx_multibox_target(anchor: Symbol | None = ..., label: Symbol | None = ..., cls_pred: Symbol | None = ..., overlap_threshold: float = 0.5, ignore_label: float = -1.0, negative_mining_ratio: float = -1.0, negative_mining_thresh: float = 0.5, minimum_negative_samples: int = 0, variances: float | tuple[float, ...] = (0.1, 0.1, 0.2, 0.2), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """What a detector is to predict for its anchors, from the boxes in the images.
+
+    anchor : (1, n, 4)      label : (b, m, 5), class and box; behind the first class -1 no boxes
+    cls_pred : (b, classes + 1, n)
+    y : offsets (b, 4n), where they count (b, 4n), classes (b, n)
+
+    Each box is matched with the anchor that covers it best, the best pair first, and each other
+    anchor with its best box where their intersection over union is above `overlap_threshold`; its
+    class is that of the box plus 1. The others are background, 0. With a `negative_mining_ratio`
+    only so many times the matched ones are: of those below `negative_mining_thresh` the least
+    likely to be predicted as background; the rest, and all anchors of an image without boxes, get
+    `ignore_label`. `minimum_negative_samples` has no effect, as in MXNet.
+    """
+def _npx_arange_like(data: Symbol | None = ..., start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: str = '', axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """start, start + step, ... in the shape of data, or along one axis as a vector.
+
+    Each comes `repeat` times. For integers start and step are truncated.
+    """
+def _npx__image_adjust_lighting(data: Symbol | None = ..., alpha: float | tuple[float, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Another light, as AlexNet adds it: each principal component of colours times its alpha.
+
+    data : (h, w, c), c is 1, which changes nothing, or 3      alpha : three numbers
+    """
+def _npx__image_crop(data: Symbol | None = ..., x: int = ..., y: int = ..., width: int = ..., height: int = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The part of an image whose upper left pixel is in row y and column x.
+
+    data : (h, w, c) or (n, h, w, c)      y : (height, width, c) or (n, height, width, c)
+    """
+def _npx__image_flip_left_right(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The image mirrored, left to right.
+
+    data : (h, w, c), c is 1 or 3
+    """
+def _npx__image_flip_top_bottom(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The image mirrored, top to bottom.
+
+    data : (h, w, c), c is 1 or 3
+    """
+def _npx__image_normalize(data: Symbol | None = ..., mean: float | tuple[float, ...] = (0.0, 0.0, 0.0, 0.0), std: float | tuple[float, ...] = (1.0, 1.0, 1.0, 1.0), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Channels with other means and deviations, y = (data - mean) / std.
+
+    data : (c, h, w) or (n, c, h, w), c is 1 or 3      mean, std : one number, or one per channel
+    """
+def _npx__image_random_brightness(data: Symbol | None = ..., min_factor: float = ..., max_factor: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The image times a factor that is drawn from [min_factor, max_factor).
+
+    data : (h, w, c), c is 1 or 3
+    """
+def _npx__image_random_color_jitter(data: Symbol | None = ..., brightness: float = ..., contrast: float = ..., saturation: float = ..., hue: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Brightness, contrast, saturation and hue changed, in random order.
+
+    data : (h, w, c), c is 1 or 3
+
+    Each by a factor from [max(0, 1 - a), 1 + a), where a is its argument; one of 0 is left out.
+    """
+def _npx__image_random_contrast(data: Symbol | None = ..., min_factor: float = ..., max_factor: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The differences from the mean brightness times a factor from [min_factor, max_factor).
+
+    data : (h, w, c), c is 1 or 3
+    """
+def _npx__image_random_flip_left_right(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The image, mirrored left to right with probability 1/2.
+
+    data : (h, w, c), c is 1 or 3
+    """
+def _npx__image_random_flip_top_bottom(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The image, mirrored top to bottom with probability 1/2.
+
+    data : (h, w, c), c is 1 or 3
+    """
+def _npx__image_random_hue(data: Symbol | None = ..., min_factor: float = ..., max_factor: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The colours turned by 360 degrees times a factor from [min_factor, max_factor).
+
+    data : (h, w, c), c is 1, which changes nothing, or 3
+    """
+def _npx__image_random_lighting(data: Symbol | None = ..., alpha_std: float = 0.05, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Another light, with alphas that are drawn with deviation `alpha_std`.
+
+    data : (h, w, c), c is 1, which changes nothing, or 3
+    """
+def _npx__image_random_saturation(data: Symbol | None = ..., min_factor: float = ..., max_factor: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The differences of a pixel's channels from its brightness times a factor that is drawn.
+
+    data : (h, w, c), c is 1, which changes nothing, or 3
+    """
+def _npx__image_resize(data: Symbol | None = ..., size: int | tuple[int, ...] = (), keep_ratio: bool = False, interp: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Images in another size, of uint8, float32 or float64.
+
+    data : (h, w, c) or (n, h, w, c)
+    size : (width, height); or one number for both, with `keep_ratio` for the shorter side
+    interp : 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels
+    """
+def _npx__image_to_tensor(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Pixels as a network takes them: the channels first, and from 0 to 1, y = data / 255.
+
+    data : (h, w, c) or (n, h, w, c)      y : (c, h, w) or (n, c, h, w), float32
+    """
+def _npx_batch_dot(lhs: Symbol | None = ..., rhs: Symbol | None = ..., transpose_a: bool = False, transpose_b: bool = False, forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The product of each pair of matrices.
+
+    lhs : (..., n, k)      rhs : (..., k, m)      y : (..., n, m)
+    """
+def _npx_erf(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The error function."""
+def _npx_erfinv(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The inverse of the error function."""
+def _npx_gamma(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The gamma function; NaN at -1, -2, ..."""
+def _npx_gammaln(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The logarithm of the absolute value of the gamma function."""
+def _npx_gather_nd(data: Symbol | None = ..., indices: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """y[i] = data[indices[0, i], ..., indices[m - 1, i]], for every place i.
+
+    data : (a1, ..., an)      indices : (m, ...)      y : (..., a(m+1), ..., an)
+
+    Raises
+    ------
+    ShapeError
+        `indices` has fewer than 2 axes, or its first is longer than the number of axes that there
+        are.
+    """
+def _npx_log_softmax(data: Symbol | None = ..., axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The logarithm of softmax.
+
+    Raises
+    ------
+    UnsupportedError
+        `use_length` is True: there is no length.
+    """
+def _npx_one_hot(indices: Symbol | None = ..., depth: int = ..., on_value: float = 1.0, off_value: float = 0.0, dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
+def _npx_pick(data: Symbol | None = ..., index: Symbol | None = ..., axis: int | None = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """One element along an axis for each place of the others.
+
+    index : the shape of data without the axis, or with size 1 there
+
+    Raises
+    ------
+    UnsupportedError
+        `axis` is None.
+    ShapeError
+        `index` does not have the shape of `data` without the axis.
+    """
+def _npx_relu(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The positive part, max(x, 0)."""
+def _npx_reshape_like(lhs: Symbol | None = ..., rhs: Symbol | None = ..., lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements of lhs in the shape of rhs; what is replaced is the sizes from begin to end.
+
+    Raises
+    ------
+    ShapeError
+        The new shape has another number of elements.
+    """
+def _npx_shape_array(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The shape, as an int64 array."""
+def _npx_sigmoid(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The logistic function, 1 / (1 + e⁻ˣ)."""
+def _npx_slice(data: Symbol | None = ..., begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """data[begin:end:step] on the first axes; a step may be negative."""
+def _npx_smooth_l1(data: Symbol | None = ..., scalar: float = 1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Quadratic near zero, linear beyond: (σx)² / 2 where |x| < 1/σ², else |x| - 1 / 2σ².
+
+    σ is `scalar`. For integers it is truncated, and so is the result.
+    """
+def _npx_softmax(data: Symbol | None = ..., length: Symbol | None | None = None, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """exp(x / temperature) over its sum along an axis.
+
+    With `use_length` over the first `length` elements only, and 0 after them.
+
+    length : the shape of data without the axis
+
+    Raises
+    ------
+    ArgumentError
+        `length` is given without `use_length`, or missing with it.
+    """
+def _npx_topk(data: Symbol | None = ..., axis: int | None = -1, k: int = 1, ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices', is_ascend: bool = False, dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The k largest values along an axis, or the smallest with `is_ascend`; all where k is not
+    positive.
+
+    Returns their indices, their values, ``both`` (values, indices), or a mask of ones.
+
+    Raises
+    ------
+    ArgumentError
+        `k` is greater than the number of values.
+    """
+def _npi_cast(data: Symbol | None = ..., dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The values in another dtype; floats become integers by truncation."""
+def _npi_random_randint(low: int = ..., high: int = ..., shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Integers, each from low to high - 1 as likely; int32 where no dtype is given."""
+def _npi_rnn_param_concat(*data: Symbol, dim: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The arrays one after the other along an axis: the `parameters` of RNN from flat parts."""
+def _npi_shuffle(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The same rows in random order."""
+def _npi_slice_assign(lhs: Symbol | None = ..., rhs: Symbol | None = ..., begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """lhs with rhs at [begin:end:step]."""
+def _npi_slice_assign_scalar(data: Symbol | None = ..., scalar: float = 0.0, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """data with a number at [begin:end:step]."""
+def _npi_scatter_set_nd(lhs: Symbol | None = ..., rhs: Symbol | None = ..., indices: Symbol | None = ..., shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """lhs with rhs[i] at indices[0, i], ..., indices[m - 1, i]."""
+def _npi_gather_nd(data: Symbol | None = ..., indices: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """y[i] = data[indices[0, i], ..., indices[m - 1, i]], for every place i.
+
+    data : (a1, ..., an)      indices : (m, ...)      y : (..., a(m+1), ..., an)
+
+    Raises
+    ------
+    ShapeError
+        `indices` has fewer than 2 axes, or its first is longer than the number of axes that there
+        are.
+    """
+def _npi_histogram(data: Symbol | None = ..., bins: Symbol | None | None = None, bin_cnt: int | None = None, range: float | tuple[float, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """How many values lie in each bin, as int64, and the edges of the bins.
+
+    The edges are `bins`, ascending, or those of `bin_cnt` bins that share the `range` evenly. Each
+    bin has its lower edge, the last one both; values outside are not counted.
+    """

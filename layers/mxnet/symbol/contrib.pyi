@@ -75,10 +75,9 @@ def calibrate_entropy(hist: Symbol | None = ..., hist_edges: Symbol | None = ...
 
     hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
 
-    P is the histogram between -t and t, with the numbers outside counted at its ends. Q is the same
-    joined to `num_quantized_bins` bins, each of which is spread evenly over those bins of P that
-    have numbers. t has the least KL divergence of Q from P (Migacz 2017, 8-bit Inference with
-    TensorRT).
+    Of the histogram between -t and t, with the numbers outside counted at its ends, and the same
+    joined to `num_quantized_bins` bins, t has the least KL divergence (Migacz 2017, 8-bit Inference
+    with TensorRT); see `divergences`.
     """
 def BatchNormWithReLU(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., moving_mean: Symbol | None = ..., moving_var: Symbol | None = ..., eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The positive part of BatchNorm."""

@@ -22,11 +22,17 @@ log = logging.getLogger("layers.mxnet.amp")
 CALL_ARGUMENTS = ("name", "attr", "out")  # every function takes these; they are no attributes
 
 
-def symbolic(operator: registry.Op, name: str) -> Callable:
-    """The function of `sym` for an operator, under one of its names."""
+def symbolic(
+    operator: registry.Op, name: str, symbol_class: type[Symbol] | None = None
+) -> Callable:
+    """Return the function of `sym` for an operator, or with its class of Symbols that of `np`.
+
+    Without a class the result is of the first input's.
+    """
 
     def function(*args, **kwargs):
-        return compose(operator, args, kwargs, hint=name)
+        made = compose(operator, args, kwargs, hint=name)
+        return made if symbol_class is None else symbol_class(made._entries)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = operator.__doc__
@@ -49,6 +55,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     symbols = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
     given = {k: v for k, v in kwargs.items() if k not in symbols and k not in CALL_ARGUMENTS}
     given |= _positional_attributes(operator, args)
+    given.pop("out", None)
     attached = {k: str(given.pop(k)) for k in list(given) if _is_attached(operator, k)}
     given = {k: v for k, v in given.items() if v is not None or operator.owns(k)}
     counts = () if operator.own else ("num_args",)
@@ -60,10 +67,10 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     positional = operator.places(attributes, len(args))
     symbols |= {k: v for k, v in zip(positional, args) if v is not None}
     name = NameManager.current.get(kwargs.get("name"), hint.lower())
-    if not operator.variadic and len(args) > len(positional) + len(operator.attribute_names):
+    if not operator.variadic and len(args) > len(positional) + len(operator.positions):
         raise ArgumentError(
             f"{operator.name} {quoted(name)}: {len(args)} arguments by position\n"
-            f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
+            f"  expected {', '.join([*positional, *operator.positions]) or 'none'}"
         )
     asked = {k: str(v) for k, v in (kwargs.get("attr") or {}).items()}  # as MXNet, an object too
     attrs = with_hidden_names(AttrScope.current.get(asked) | attached)
@@ -79,7 +86,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     if State.precision is not None:
         inputs = _with_casts(State.precision, operator, attributes, names, inputs)
     node = Node(operator, name, inputs, attributes, attrs)
-    return Symbol([(node, i) for i in range(len(node.outputs))])
+    first = next((symbols[n] for n in names if n in symbols), Symbol)
+    return first._symbol_class([(node, i) for i in range(len(node.outputs))])
 
 
 def _with_variables(
@@ -142,8 +150,8 @@ def _is_attached(operator: registry.Op, name: str) -> bool:
 def _positional_attributes(operator: registry.Op, args: tuple) -> dict[str, Any]:
     """The attributes among positional arguments, which follow the inputs."""
     if operator.variadic or not operator.inputs:
-        return {} if operator.variadic else dict(zip(operator.attribute_names, args))
-    return dict(zip(operator.attribute_names, args[len(operator.inputs) :]))
+        return {} if operator.variadic else dict(zip(operator.positions, args))
+    return dict(zip(operator.positions, args[len(operator.inputs) :]))
 
 
 def _check_inputs(where: str, symbols: dict[str, Any], names: list[str]) -> None:

@@ -57,6 +57,8 @@ class Symbol(Methods):
 
     __slots__ = ("__weakref__", "_entries", "_found")
     __array_priority__ = 1000.0  # np.sqrt(2) * x is for Symbols to compute
+    _symbol_class: type[Symbol]  # the class of what is computed from it, and of its outputs
+    _np_symbol_class: type[Symbol]  # that of ``mx.sym.np``
 
     def __init__(self, entries: list[Entry]):
         self._entries = entries
@@ -83,12 +85,12 @@ class Symbol(Methods):
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Symbol]:
-        return (Symbol([entry]) for entry in self._entries)
+        return (self._symbol_class([entry]) for entry in self._entries)
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         """One output, by its number or its name."""
         if isinstance(index, slice):
-            return Symbol(self._entries[index])
+            return self._symbol_class(self._entries[index])
         if isinstance(index, str):
             names = self.list_outputs()
             if names.count(index) != 1:
@@ -99,7 +101,7 @@ class Symbol(Methods):
             index = names.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"output {index} of a Symbol with {len(self)}")
-        return Symbol([self._entries[index]])
+        return self._symbol_class([self._entries[index]])
 
     def __bool__(self) -> bool:
         raise NotImplementedForSymbol(
@@ -127,13 +129,13 @@ class Symbol(Methods):
         raise AttributeError(text, name=name)
 
     def __copy__(self) -> Symbol:
-        return Symbol(copy_graph(self._entries, lambda _: None))
+        return self._symbol_class(copy_graph(self._entries, lambda _: None))
 
     def __deepcopy__(self, memo) -> Symbol:
         return self.__copy__()
 
     def __reduce__(self):
-        return load_json, (self.tojson(remove_amp_cast=False),)
+        return _unpickled, (self.tojson(remove_amp_cast=False), self._symbol_class)
 
     def __call__(self, /, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """A copy of the graph, in which the given symbols replace variables."""
@@ -172,7 +174,7 @@ class Symbol(Methods):
             self._entries,
             lambda node: given[node.name]._entries[0] if node.name in given else None,
         )
-        return Symbol(entries)
+        return self._symbol_class(entries)
 
     def _gen_atomic_symbol(self) -> Symbol:
         """The operator of its node, without a name and inputs; a call gives it both.
@@ -468,9 +470,20 @@ class Symbol(Methods):
             lines += _described(node, states)
         return "".join(f"{line}\n" for line in lines)
 
+    def as_np_ndarray(self) -> Symbol:
+        """The same outputs as a Symbol of ``mx.sym.np``, with NumPy's rules."""
+        return Symbol._np_symbol_class(self._entries)
+
     def as_nd_ndarray(self) -> Symbol:
         """Itself."""
         return self
+
+
+Symbol._symbol_class = Symbol
+
+
+def _unpickled(text: str, symbol_class: type[Symbol]) -> Symbol:
+    return symbol_class(load_json(text)._entries)
 
 
 def _described(node, states: set[str]) -> list[str]:

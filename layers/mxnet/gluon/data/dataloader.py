@@ -21,6 +21,7 @@ from ..._threads import use_one_thread
 from ...base import ArgumentError, DTypeError, MXNetError, ShapeError, quoted
 from ...context import Context, cpu_pinned, current_context
 from ...ndarray import NDArray
+from ...numpy._array import in_kind
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "DataLoaderV1", "default_batchify_fn", "default_mp_batchify_fn"]
@@ -56,7 +57,7 @@ def default_batchify_fn(data: Sequence) -> NDArray | list:
     if isinstance(data[0], NDArray):
         return ndarray.op.stack(*data)
     context = current_context()
-    return NDArray(_numbers(data).to(context.device), context)
+    return in_kind(NDArray(_numbers(data).to(context.device), context))
 
 
 def default_mp_batchify_fn(data: Sequence) -> NDArray | list:
@@ -73,7 +74,7 @@ def default_mp_batchify_fn(data: Sequence) -> NDArray | list:
         return [default_mp_batchify_fn(part) for part in zip(*data)]
     is_array = isinstance(data[0], NDArray)
     tensor = ndarray.op.stack(*data)._tensor.cpu() if is_array else _numbers(data)
-    return NDArray(tensor, Context("cpu_shared", 0))
+    return in_kind(NDArray(tensor, Context("cpu_shared", 0)))
 
 
 def _numbers(data: Sequence) -> torch.Tensor:
@@ -314,7 +315,7 @@ def _pin(batch: Any, device_id: int) -> Any:
     if not torch.cuda.is_available() or batch.context == context:
         return batch.as_in_context(context)
     with torch.cuda.device(device_id):
-        return NDArray(batch._tensor.detach().cpu().pin_memory(), context)
+        return batch._array_class(batch._tensor.detach().cpu().pin_memory(), context)
 
 
 class _MultiWorkerIter:

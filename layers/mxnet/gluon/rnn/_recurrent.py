@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import ndarray
 from ...base import ArgumentError, StateError, UnsupportedError
+from ...numpy._array import in_kind
 from ..block import Block, HybridBlock
 from ._unroll import Sequence
 
@@ -61,7 +62,7 @@ class RecurrentCell(Block):
         for info in self.state_info(batch_size):
             self._init_counter += 1
             name = f"{self.prefix}begin_state_{self._init_counter}"
-            states.append(func(name=name, **(info | kwargs)))
+            states.append(in_kind(func(name=name, **(info | kwargs))))
         return states
 
     def unroll(

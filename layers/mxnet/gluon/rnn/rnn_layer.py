@@ -11,6 +11,7 @@ from ..._table import rnn
 from ...base import ArgumentError, ShapeError, UnsupportedError
 from ...ndarray import NDArray
 from ...ndarray.register import eager
+from ...numpy._array import in_kind
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..parameter import ParameterError
@@ -144,7 +145,7 @@ class _RNNLayer(HybridBlock):
             (num_layers, batch_size, hidden_size), twice the layers when bidirectional.
         """
         return [
-            func(name=f"{self.prefix}h0_{i}", **(info | kwargs))
+            in_kind(func(name=f"{self.prefix}h0_{i}", **(info | kwargs)))
             for i, info in enumerate(self.state_info(batch_size))
         ]
 

@@ -1,0 +1,8 @@
+"""The functions of ``mx.npx.image``, for Symbols."""
+
+from __future__ import annotations
+
+from ..numpy._functions import F as _F
+
+globals().update(_F.modules["numpy_extension.image"])
+__all__ = list(_F.modules["numpy_extension.image"])

@@ -97,7 +97,7 @@ class MultiHeadAttention(gluon.HybridBlock):
     num_heads : int
     causal : bool
         If True, a position of x attends only to positions of the memory up to its own; the last
-        position of x is that of the last one of the memory.
+        positions of both coincide.
     bias : bool
         If True, the four layers have biases.
     weight_initializer : str or Initializer, optional

@@ -43,8 +43,8 @@ def mlp(
     b.
 
     With `residual`, a hidden layer adds its input x to its output, or V x if their sizes differ. A
-    hidden layer with a gated unit is dropout(norm(SwiGLU(x))), as wide inside as
-    its output.
+    hidden layer with a gated unit is dropout(norm(SwiGLU(x))), as wide inside
+    as its output.
 
     Parameters
     ----------
@@ -242,10 +242,10 @@ def ssd_lite(
     """Return a single shot detector with separable convolutions, for objects in small images.
 
     Convolutions make feature maps; the first has a quarter of the image's height and width, and
-    each next map half of the height and width of the map before. Each pixel of a map has anchors: boxes of
-    each of the map's sizes with the first ratio, and boxes of its first size with each other ratio.
-    For each anchor, a head computes class scores, and the offset of the object's box from the
-    anchor. A head is a depthwise convolution, then an affine map of the channels.
+    each next map half of the height and width of the map before. Each pixel of a map has anchors:
+    boxes of each of the map's sizes with the first ratio, and boxes of its first size with each
+    other ratio. For each anchor, a head computes class scores, and the offset of the object's box
+    from the anchor. A head is a depthwise convolution, then an affine map of the channels.
 
     Parameters
     ----------

@@ -150,8 +150,8 @@ def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]
         raise mxnet_error(
             ValueError,
             f"OperatorBlock: no operator is registered under the name {name!r}"
-            f"{did_you_mean(name, names)}\n  expected the name of one, of a module that is "
-            "imported",
+            f"{did_you_mean(name, names)}\n  expected the name of an operator whose module "
+            "is imported",
         ) from error
     return tuple([variable.removeprefix("of_") for variable in node.list_inputs()])
 

@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--label", **many, dest="inputs", type=_label, metavar="SHAPE:CLASSES", help=text)
     text = "an attribute of the operator"
     add("--attribute", **many, type=_attribute, metavar="NAME=VALUE", help=text)
-    add("--loss", metavar="MODULE:NAME", help="what its gradients are those of: loss(y, label)")
+    add("--loss", metavar="MODULE:NAME", help="the function with its gradients: loss(y, label)")
     text = "the inputs to differentiate; all by default"
     add("--wrt", type=_names, metavar="NAME,...", help=text)
     add("--no-compile", action="store_false", dest="compiled", help="do not compile it")

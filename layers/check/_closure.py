@@ -40,7 +40,7 @@ FROZEN_IN_TRACE = "a graph keeps its value until hybridize() is called again"
 CHANGED = {
     True: "a recorded graph leaves the change out in later calls; with pure=False it is made in "
     "each call",
-    None: "the change is made in each call, for which the operator is not compiled",
+    None: "the change is made in each call, so the operator is not compiled",
 }
 CHANGED_IN_TRACE = "the change is made when a graph is made, and not when it runs"
 # Methods of Python's containers that change them.

@@ -183,7 +183,7 @@ def pickled(checker: Checker) -> str:
         size = len(pickle.dumps(subject.pickled))
     except Exception as error:
         if "<locals>" in str(error) or "<lambda>" in str(error):
-            raise Unchecked("it is, or has, what is defined inside a function") from error
+            raise Unchecked("it, or a part of it, is defined inside a function") from error
         raise
     if subject.block is None:
         return "by its place"

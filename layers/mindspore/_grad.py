@@ -115,7 +115,7 @@ def _outputs(who: str, value: Any, has_aux: bool) -> list:
     if has_aux and not isinstance(value, (tuple, list)):
         raise TypeError(
             f"{who}: fn gave {type(value).__name__}\n"
-            "  expected a tuple, of which the first is differentiated, for has_aux=True"
+            "  expected a tuple for has_aux=True; its first output is differentiated"
         )
     outputs = _tensors(value[0] if has_aux else value)
     if not outputs:

@@ -47,13 +47,13 @@ def set_context(**kwargs: Any) -> None:
     if not found.get(target):
         raise RuntimeError(
             f"set_context: device_target is {target!r}, and there is none here\n"
-            "  expected 'CPU', or 'GPU' where there is one"
+            "  expected 'CPU', or 'GPU' on a machine with a GPU"
         )
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ValueError(f"set_context: device_id is {number!r}\n  expected an int from 0")
     if target == "GPU" and number >= found["GPU"]:
         raise RuntimeError(
-            f"set_context: device_id is {number}\n  expected one below {found['GPU']}, of the GPUs"
+            f"set_context: device_id is {number}\n  expected a number below {found['GPU']}"
         )
     _settings.update(kwargs)
 

@@ -56,7 +56,7 @@ class Cell(gluon.Block):
         elif name in self.__dict__.get("_weights", ()):
             raise TypeError(
                 f"{type(self).__name__}: attribute {name!r} is set to a {type(value).__name__}\n"
-                "  expected a Parameter, or set_data of the one that is there"
+                "  expected a Parameter, or set_data of the present one"
             )
         super().__setattr__(name, value)
 

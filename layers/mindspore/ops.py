@@ -204,7 +204,7 @@ def reshape(x, shape: Sequence[int]):
     """
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, of which one may be -1")
+        raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, at most one of them -1")
     if 0 in sizes and x.size:  # 0 means the size of the input in `nd`
         raise ValueError(
             f"reshape: {x.shape} to {tuple(sizes)}\n  expected the same number of elements"

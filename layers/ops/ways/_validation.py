@@ -38,7 +38,7 @@ def validate(operator: Operator) -> None:
         raise mxnet_error(
             TypeError,
             f"operator {operator.name!r}: the state {optional[0]!r} may be left out\n"
-            f"  expected {optional[0]} without a default: what forward updates has to be there",
+            f"  expected {optional[0]} without a default: forward always updates it",
         )
     if shared := sorted(set(operator.inputs) & set(operator.outputs)):
         raise mxnet_error(
@@ -72,7 +72,7 @@ def _validate_renamed(operator: Operator) -> None:
             raise mxnet_error(
                 TypeError,
                 f"operator {operator.name!r}: renamed has {former!r} for {now!r}\n"
-                "  expected a former name, which nothing has now, for that of an attribute",
+                "  expected a former name that is not in use, for the name of an attribute",
             )
 
 

@@ -319,7 +319,7 @@ class Custom:
                 raise mxnet_error(
                     ValueError,
                     f"{self._who}: called on {target}\n"
-                    f"  expected {' or '.join(self.registered)}, for which it is registered",
+                    f"  expected {' or '.join(self.registered)}, where it is registered",
                 )
             attributes = registered.attributes
         rest = iter(dtypes)

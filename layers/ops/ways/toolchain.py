@@ -120,7 +120,7 @@ def _compiler(tools: Toolchain) -> list[str]:
             return [path, *configured[1:]]
         raise LibraryError(
             f"no compiler for {tools.language}: {tools.compiler} is {configured[0]!r}\n"
-            f"  expected a program that is there, or {tools.compiler} not set"
+            f"  expected an installed program, or {tools.compiler} not set"
         )
     for candidates in tools.candidates:
         if path := shutil.which(os.path.expandvars(candidates)):

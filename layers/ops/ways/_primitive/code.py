@@ -205,7 +205,7 @@ class Loop(Code):
             return rule(*self._in_order(arguments, attributes))
         except Exception as error:
             shown = ", ".join(map(str, arguments))
-            note(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
+            note(error, f"  in {self.who}, while the {what} of outputs are inferred ({shown})")
             raise
 
 

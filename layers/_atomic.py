@@ -73,9 +73,9 @@ def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path at which the `with` statement makes a file or a folder of files.
 
-    At the end they are flushed to the disk and replace what is at `path`. If the statement raises
-    an error, `path` stays unchanged. No other user can write to the place where they are made, even
-    inside a shared folder such as /tmp.
+    At the end they are flushed to the disk and replace the contents of `path`. If the statement
+    raises an error, `path` stays unchanged. No other user can write to the place where they are
+    made, even inside a shared folder such as /tmp.
     """
     with _private_folder(path) as private:
         new = private / path.name

@@ -1,4 +1,4 @@
-"""The program ``layers-doctor``: shows the engine, the machine and the packages."""
+"""Program ``layers-doctor``: shows the engine, the machine and the packages."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
 
 
 def expect_number(who: str, expected: str, fits: Callable[[Any], bool], **given: Any) -> None:
-    """Refuse arguments that are no numbers, or for which `fits` is false.
+    """Refuse arguments that are no numbers, or that `fits` refuses.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The base class of losses that take weights of samples."""
+"""Base class of losses that take weights of samples."""
 
 from __future__ import annotations
 

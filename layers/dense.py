@@ -1,4 +1,4 @@
-"""The fully connected layer."""
+"""Fully connected layer."""
 
 from __future__ import annotations
 
@@ -140,8 +140,7 @@ class DenseBlock(gluon.HybridBlock):
         old : gluon.nn.Dense or DenseBlock
             It need not be initialized yet.
         **options
-            Arguments of this class that replace those that follow from `old`, such as
-            ``quantize=8``.
+            Arguments of this class, such as ``quantize=8``, in place of those of `old`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The choice of the engine, in one place: Apache MXNet, or the same API on PyTorch.
+"""Choice of the engine, in one place: Apache MXNet, or the same API on PyTorch.
 
 The environment variable ``LAYERS_ENGINE`` (``torch`` or ``mxnet``) decides; without it, the engine
 is MXNet if the program has already imported it, and else PyTorch. The names ``mx``, ``nd``,

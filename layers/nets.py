@@ -39,8 +39,7 @@ def mlp(
     dropout: float = 0.0,
     residual: bool = False,
 ):
-    """Return a multi-layer perceptron: hidden layers dropout(activation(norm(W x + b))), then W x +
-    b.
+    """Return a multi-layer perceptron: layers dropout(activation(norm(W x + b))), then W x + b.
 
     With `residual`, a hidden layer adds its input x to its output, or V x if their sizes differ. A
     hidden layer with a gated unit is dropout(norm(SwiGLU(x))), as wide inside

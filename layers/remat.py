@@ -18,8 +18,8 @@ class Remat(gluon.HybridBlock):
     """A layer that keeps only its inputs for backward, where its forward runs again.
 
     It keeps none of the layer's intermediate results, at the price of a second forward. Random
-    numbers, such as those of Dropout, are the same both times. States, such as the moving
-    statistics of BatchNorm, are updated once. The results are those of the layer itself.
+    numbers, such as the masks of Dropout, are the same both times. States, such as the moving
+    statistics of BatchNorm, are updated once. The results do not change.
 
     It works eagerly and in hybridized nets, in each way of running them. Eagerly, a hybridized
     layer inside runs plainly; to have it recorded or compiled, hybridize the Remat or the net
@@ -77,7 +77,7 @@ class Remat(gluon.HybridBlock):
 
 
 class AsItIs:
-    """The block without recomputation, for an engine that cannot recompute."""
+    """Block without recomputation, for an engine that cannot recompute."""
 
     is_told = False
 

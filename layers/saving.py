@@ -1,4 +1,4 @@
-"""The state of an optimizer as named arrays, the same on both engines, without pickle."""
+"""State of an optimizer as named arrays, the same on both engines, without pickle."""
 
 from __future__ import annotations
 

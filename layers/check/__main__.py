@@ -1,7 +1,7 @@
 """Program that checks an operator or a layer.
 
 It is ``python -m layers.check module:name --input 4x3 --input 5x3``, or the console script
-``layers-check``. The name is that of an operator, a CustomOpProp, a function of NDArrays or a
+``layers-check``. The name may be an operator, a CustomOpProp, a function of NDArrays or a
 Block; a class of Blocks is called with the attributes. The exit status is 0 if no check failed, 1
 if one did, 2 for wrong arguments.
 """

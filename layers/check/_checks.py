@@ -1,4 +1,4 @@
-"""The list of checks in order, and the dependencies between them."""
+"""List of checks in order, and the dependencies between them."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _values_or_attributes(
 def _attributes_of_self(
     function: FunctionType, values: Collection[Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes that a method reads from the object to which it is bound."""
+    """Yield the attributes that a method reads from its object."""
     names = set(_names(function.__code__))
     for value in values:
         if not isinstance(value, (FunctionType, type)) and _is_users(type(value).__module__):

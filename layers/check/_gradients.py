@@ -144,7 +144,7 @@ def _updated_states(checker: Checker, name: str) -> str:
 
 
 def _compute(checker: Checker, name: str) -> Values:
-    """Return all gradients, or only that of `name` if this fails."""
+    """Return all gradients, or, if this fails, only the gradient of `name`."""
     known = checker.reference
     try:
         return checker.trial.gradients(known.values, known.heads, checker.subject.differentiated)

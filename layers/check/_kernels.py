@@ -23,7 +23,7 @@ TOLERANCES = {"float64": 1e-9, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-
 DTYPES = ("float16", "float32", "float64", "int32", "uint8")
 OTHERS = {bool: (True, False), int: (-1, 0, 1, 7), float: (-1.0, 0.0, 0.5, 2.0), str: ("other",)}
 
-Kinds = dict[str, str]  # by input, a dtype that differs from that of the others
+Kinds = dict[str, str]  # by input, a dtype other than the default
 Found = dict[str, nd.NDArray]
 
 

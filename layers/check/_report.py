@@ -23,7 +23,7 @@ class WrongArguments(TypeError):
 
 
 class Failure(Exception):
-    """The failure of a check; the message is the fault that it found.
+    """Failure of a check; the message is the fault that it found.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Failure(Exception):
 
 
 class Unchecked(Exception):
-    """The reason why a check cannot be made."""
+    """Reason why a check cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Check:
 
 @dataclass
 class Report:
-    """The checks of one operator or layer, in order.
+    """Checks of one operator or layer, in order.
 
     ``print(report)`` shows them, ``report["gradient of x"]`` is one, iteration gives all.
 

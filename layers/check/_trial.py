@@ -15,7 +15,7 @@ from ._values import Values
 
 
 class OtherShape(Failure):
-    """The failure of an output that has another shape in a second call."""
+    """Failure because an output has another shape in a second call."""
 
 
 @dataclass

@@ -29,7 +29,7 @@ def grad(
         tuple a tuple of them.
     weights : Parameter, or list or tuple of them, optional
         The Parameters to differentiate with respect to. The gradients are then a pair: of inputs
-        and of weights. If `grad_position` is None, they are only those of weights.
+        and of weights. If `grad_position` is None, they are only of weights.
     has_aux : bool
         If True, only the first output is differentiated; the other outputs are returned after the
         gradients, in a tuple.

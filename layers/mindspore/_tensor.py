@@ -261,7 +261,7 @@ for _name, _function in BINARY.items():
 
 
 class Parameter(Tensor):
-    """A Tensor that is an attribute of a Cell, and for which `grad` can compute gradients.
+    """A Tensor that is an attribute of a Cell and that `grad` can differentiate by.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The device on which Tensors are made: `set_context`."""
+"""Device for new Tensors: `set_context`."""
 
 from __future__ import annotations
 

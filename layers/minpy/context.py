@@ -1,4 +1,4 @@
-"""The context on which arrays are made."""
+"""Context of new arrays."""
 
 from __future__ import annotations
 

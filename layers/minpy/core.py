@@ -43,7 +43,7 @@ def grad(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
 def grad_and_loss(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
     """Return the function that returns the gradient of `func` in some arguments, and its result.
 
-    If the result is no scalar, the gradient is that of its sum. Inside ``autograd.record()`` the
+    If the result is no scalar, its sum is differentiated. Inside ``autograd.record()`` the
     gradient is recorded, so that ``grad(grad(func))`` is the second derivative.
 
     Parameters

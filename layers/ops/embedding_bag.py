@@ -27,7 +27,7 @@ class embedding_bag:
     no such check. There, invalid ids name the nearest row, and invalid offsets split ids into other
     bags.
 
-    The gradient of w is dense, unlike that of Embedding with `sparse_grad`. It is filled with zeros
+    The gradient of w is dense; Embedding has `sparse_grad` to avoid that. It is filled with zeros
     once, which costs m d writes; apart from that, only the rows that ids name are touched. An
     optimizer still updates all rows; the block `EmbeddingBag` also has `sparse_grad`.
 

@@ -27,7 +27,7 @@ class lsq:
     ds = g Σ dy e,  e = round(v) - v where -p < v < q, else the limit to which v is clipped.
 
     The factor g = 1 / √(n q) makes the scale learn as fast as the weights. n is the number of
-    elements of x; with `per_sample` it is that of x[0], as in the paper for activations.
+    elements of x, or of x[0] with `per_sample`, as in the paper for activations.
 
     x may be the weight of a layer whose shape is not known yet, (m, 0). Then `data`, the inputs of
     the layer, gives the size of its last axis; the values of `data` are not used.

@@ -19,10 +19,9 @@ def formerly_softmax(definition: type) -> type:
 class softmax_output:
     """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
 
-    It is a loss: it takes no head gradient. Its gradient is that of the sum of the cross entropy
-    over samples, not the derivative of y. The built-in SoftmaxOutput has the same gradient; a step
-    takes 0.7 of its time for 256 x 1000 on a CPU with PyTorch. If a label is no class, the gradient
-    of both is y.
+    It is a loss: it takes no head gradient. Its gradient is the derivative of the summed cross
+    entropy, not of y. The built-in SoftmaxOutput has the same gradient; a step takes 0.7 of its
+    time for 256 x 1000 on a CPU with PyTorch. If a label is no class, the gradient of both is y.
 
     x : (n, m)      label : (n,) class numbers      y : (n, m)
 

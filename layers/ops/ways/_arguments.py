@@ -28,7 +28,7 @@ def signature(function: Callable) -> inspect.Signature | None:
 
 
 class Layout(NamedTuple):
-    """The arguments of a call that are arrays, and the form of the call of the function.
+    """Arguments of a call that are arrays, and the form of the call of the function.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def _accepts(found: inspect.Signature, positional: Sequence, keywords: Sequence)
 
 
 class Form:
-    """The parameters of a function, which decide which arguments of a call are arrays.
+    """Parameters of a function, which decide which arguments of a call are arrays.
 
     Attributes
     ----------

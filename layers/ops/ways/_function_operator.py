@@ -24,7 +24,7 @@ NUMERIC = (np.ndarray, np.generic, bool, int, float, list)
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """The maker of the gradients of the arguments in `names`.
+    """Maker of the gradients of the arguments in `names`.
 
     Without a maker, the gradients are zero. A joint maker's function returns a list of all of them.
     """
@@ -252,8 +252,7 @@ class Border:
 
 
 class ForeignBorder(Border):
-    """Converter that calls a function, and the makers of its gradients, with another library's
-    arrays.
+    """Converter that calls a function, and its gradients' makers, with another library's arrays.
 
     A result without axes becomes an output of shape (1,); makers take it without axes again.
     """
@@ -340,7 +339,7 @@ class NumPyBorder(ForeignBorder):
 class TorchBorder(ForeignBorder):
     """Converter that calls a function, and the makers of its gradients, with tensors.
 
-    Dense tensors are not copied, except those that the function writes to.
+    Dense tensors are copied only if the function writes to them.
     """
 
     advice = " (nd.from_torch(...) makes one of a tensor)"

@@ -182,8 +182,7 @@ class Primitive:
         return self._register(Rule(None, (self._form.argument_name(argnum),)))
 
     def def_multiple_grad(self, func: Maker, argnums: Sequence[int | str]) -> Primitive:
-        """Register one maker for the gradients of several arguments, returned as a list in their
-        order.
+        """Register one maker for the gradients of several arguments, a list in their order.
 
         Raises
         ------

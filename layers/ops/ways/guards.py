@@ -46,7 +46,7 @@ class Guards:
         return [_Copy(p, *array, self.value) for p, array in zip(pointers, arrays)]
 
     def put_back(self, who: str, copies: Sequence[_Copy]) -> None:
-        """Copy the arrays back, and note those that were written past."""
+        """Copy the arrays back, and note writes past their ends."""
         for i, one in enumerate(copies):
             if where := one.put_back():
                 self.problems.append(f"{who} writes {where} params[{i}], {one}")

@@ -65,7 +65,7 @@ class Kernel:
     function : callable
         A function in the language of loop kernels, written in a file.
     reg_info : dict, str, tuple or CustomRegOp, optional
-        Registration information for an operator with this kernel; by default that of the function.
+        Registration information for an operator with this kernel; by default the function's.
     compile_attrs : dict, optional
         Options for other compilers, stored and not used.
 
@@ -147,8 +147,7 @@ class Kernel:
         return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
 
     def infer_shapes(self, *inputs: Any) -> list[tuple[int, ...]]:
-        """Return the shape of each output, from shapes of tensors and from numbers, without
-        running.
+        """Return the outputs' shapes, from shapes of tensors and from numbers, without running.
 
         Raises
         ------

@@ -382,7 +382,7 @@ class Operator:
         return text
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
-        """Return the gradient of one input, called with the values of `known` that it names."""
+        """Compute the gradient of one input, from the values of `known` that its function names."""
         return self.gradients[name](**{n: known[n] for n in self.needs[name]})
 
     def ask(self, rule: Callable, known: dict[str, Any]) -> Any:

@@ -310,7 +310,7 @@ class Custom:
         return as_wrapper_of(func, forward)
 
     def _make_plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
-        """Find the dtypes to run on: those of the inputs, or registered ones."""
+        """Find the dtypes to run on: the inputs' own, or registered ones."""
         (device, dtypes), registered, attributes = key, None, {}
         if self.registered:
             target = "CPU" if self._code.on_cpu else {"cpu": "CPU", "gpu": "GPU"}.get(device)

@@ -122,7 +122,7 @@ class CustomRegOp:
     def output(
         self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
     ) -> CustomRegOp:
-        """Add an output; the arguments are those of `input`.
+        """Add an output, with the arguments of `input`.
 
         Raises
         ------
@@ -347,8 +347,7 @@ class Registration:
     rows: tuple[tuple[str, ...], ...]
 
     def row(self, who: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the dtypes to run on: these dtypes, or the nearest row to which they can be cast
-        up.
+        """Return the dtypes to run on: these, or the nearest row to which they can be cast up.
 
         Raises
         ------

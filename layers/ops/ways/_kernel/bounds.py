@@ -1,7 +1,7 @@
 """Survey of a kernel before it runs: shapes of buffers, ranges of loops, indices in range.
 
-If the shapes are known, integers have bounds: a loop variable those of its range, sums and products
-those of their operands. An access whose indices are proven to be in range is not checked at run
+If the shapes are known, integers have bounds. A loop variable is bounded by its range, a sum or
+product by its operands. An access whose indices are proven to be in range is not checked at run
 time.
 """
 

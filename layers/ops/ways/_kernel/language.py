@@ -1,4 +1,4 @@
-"""The language of loop kernels, and its checker.
+"""Language of loop kernels, and its checker.
 
 A kernel takes tensors and numbers, makes tensors with `output_tensor` and `allocate`, fills them
 element by element in loops, and returns output tensors::

@@ -16,8 +16,7 @@ jit = numba.njit(**OPTIONS)
 
 
 def build(function, arguments):
-    """Return the function compiled for these arguments: (dtype, rank) of an array, a number's
-    dtype.
+    """Return the function compiled for arguments: an array's (dtype, rank), a number's dtype.
 
     The compiled function does not check the types of its arguments.
     """

@@ -40,7 +40,7 @@ class KernelError(mx.base.MXNetError, TypeError, ValueError):
 
 @dataclass
 class Source:
-    """The source of a kernel, for errors that point at it."""
+    """Source of a kernel, for errors that point at it."""
 
     name: str
     file: str

@@ -17,8 +17,7 @@ __all__ = ["is_spreadable", "recomputable_scalars"]
 
 
 def recomputable_scalars(program: Program, body: list[ast.stmt]) -> list[ast.stmt] | None:
-    """Return the assignments of scalars outside all loops, if each part of the kernel can repeat
-    them.
+    """Return the assignments of scalars outside loops, if all parts of the kernel can repeat them.
 
     For that, each scalar must be assigned once, from sizes, parameters, inputs and other such
     scalars. Return None if there is another scalar, such as one that a loop updates.
@@ -37,7 +36,7 @@ def recomputable_scalars(program: Program, body: list[ast.stmt]) -> list[ast.stm
 def is_spreadable(program: Program, loop: ast.stmt) -> bool:
     """True if the iterations are independent, provided that indices are in range.
 
-    A scalar that one iteration takes from the last is found by `recomputable_scalars`.
+    A scalar that an iteration takes from the one before is found by `recomputable_scalars`.
     """
     if not isinstance(loop, ast.For) or called_name(loop.iter) in ("serial", "reduce"):
         return False

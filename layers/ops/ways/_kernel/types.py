@@ -113,7 +113,7 @@ class Emitter:
         self.piece: ast.For | None = None  # the loop that runs over only a part of its range
 
     def infer(self, body: list[ast.stmt]) -> None:
-        """Find the kinds of all scalars, also of those that a loop assigns after their use."""
+        """Find the kinds of all scalars, even if a loop assigns them after their use."""
         before = None
         while before != self.kinds:
             before = dict(self.kinds)

@@ -12,8 +12,7 @@ from ..numpy_border import as_dtype, dtype_name
 
 
 class Declared:
-    """`out_shape` and `out_dtype` of a `Custom`: values, functions of the inputs', or None to
-    infer.
+    """Declaration of a `Custom`'s outputs: values, functions of the inputs', or None to infer.
 
     Parameters
     ----------

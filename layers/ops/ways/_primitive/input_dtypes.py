@@ -46,7 +46,7 @@ def _can_cast_up(dtype: str, target: str) -> bool:
 
 
 class InputDtypes:
-    """The argument `dtypes` of `Custom`: rows with one dtype for each input, or one for all.
+    """Argument `dtypes` of `Custom`: rows with one dtype for each input, or one for all.
 
     Parameters
     ----------
@@ -98,8 +98,7 @@ class InputDtypes:
         return tuple("" if n == "any" else n for n in names)
 
     def row(self, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the dtypes to run on: these dtypes, or the nearest row to which they can be cast
-        up.
+        """Return the dtypes to run on: these, or the nearest row to which they can be cast up.
 
         Raises
         ------

@@ -133,10 +133,10 @@ _MODULES = {
 }
 
 
-if not TYPE_CHECKING:  # to which any name would be one
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Import a public name from its module at its first use; no engine is needed before."""
+        """Import a public name from its module at its first use; no engine is imported before."""
         if name not in _MODULES:
             hint = did_you_mean(name, () if name.startswith("_") else __all__)
             message = f"module {__name__!r} has no attribute {name!r}{hint}"

@@ -1,6 +1,6 @@
-"""The rule for arrays of any file: what it declares is checked before memory is taken for it.
+"""Limits on the arrays that a file may declare, checked before memory is allocated for them.
 
-Readers of both engines and of `train` follow it, so it is here, and imports neither engine.
+The readers of both engines and of `train` use them, so this module imports neither engine.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ __all__ = ["ArraysError", "most_arrays", "read_safetensors", "room_of", "validat
 
 MAX_NDIM = 64
 MAX_NAME = 1 << 12  # characters
-# Strides are 64-bit numbers of bytes; beside a size 0, the other sizes count for them too.
+# Strides are 64-bit counts of bytes, and are computed even where one size is 0.
 MAX_ELEMENTS = 1 << 60
-# A file may have MAX_ARRAYS, and a large one an array for each BYTES_PER_ARRAY: an array, even an
-# empty one, takes about 600 bytes of memory, and 28 in a file.
+# A file may have MAX_ARRAYS arrays, and a large file one array for each BYTES_PER_ARRAY bytes. An
+# array, even an empty one, takes about 600 bytes of memory, and 28 in a file.
 MAX_ARRAYS = 1 << 16
 BYTES_PER_ARRAY = 64
-# The bytes that all arrays of a file may take: of a format that says things briefly (sparse arrays,
-# strides, one storage under many names), ROOM and GROWTH times the file's size.
+# The most bytes that all arrays of a file may take are ROOM and GROWTH times the file's size.
+# Sparse arrays, strides, and one storage under many names take more memory than they take in the
+# file.
 ROOM = 1 << 25
 GROWTH = 4
-# The same of a compressed file; numbers like images are seldom packed into a 25th.
+# GROWTH of a compressed file; data such as images seldom shrinks to a 25th.
 UNPACKED = 32
 
 
 class ArraysError(ValueError):
-    """A file declares arrays that it cannot have, or that take too much memory."""
+    """An error about arrays that a file cannot hold, or that would take too much memory."""
 
     def __init__(self, wrong: str, expected: str, name: str | None = None):
         subject = "" if name is None else f"{_shown(name)} "
@@ -39,7 +40,7 @@ class ArraysError(ValueError):
 
 
 def room_of(size: int, compressed: bool = False) -> int:
-    """Return the most bytes that the arrays of a file of `size` bytes may take."""
+    """Return the most bytes of memory that the arrays of a file of `size` bytes may take."""
     return ROOM + (UNPACKED if compressed else GROWTH) * size
 
 
@@ -49,20 +50,21 @@ def most_arrays(size: int) -> int:
 
 
 def validate(arrays: Iterable[tuple[str, Sequence[int], int]], size: int, room: int) -> int:
-    """Refuse arrays that a file cannot have; return the bytes that they take.
+    """Refuse arrays that a file cannot hold; return the bytes of memory that they take.
 
     Parameters
     ----------
-    arrays : names, shapes and bytes of an element, as the file declares them
+    arrays : iterable of tuple
+        The name, shape and bytes per element of each array, as the file declares them.
     size : int
-        The bytes of the file.
+        The size of the file in bytes.
     room : int
-        The most bytes that all arrays may take.
+        The most bytes of memory that all arrays together may take.
 
     Raises
     ------
     ArraysError
-        A name, a shape, the number of arrays or their memory is beyond the limits above.
+        A name, a shape, the number of arrays or their memory exceeds the limits above.
     """
     total, most = 0, most_arrays(size)
     for i, (name, shape, itemsize) in enumerate(arrays):
@@ -102,12 +104,13 @@ def _shown(value: Any) -> str:
 
 
 def read_safetensors(path: str | os.PathLike, framework: str) -> dict[str, Any]:
-    """Return the arrays of a safetensors file by name, of NumPy ("np") or PyTorch ("pt").
+    """Return the arrays of a safetensors file by name, as NumPy ("np") or PyTorch ("pt") arrays.
 
-    The library reads them from the file; it maps none of it, as a file that another program cuts
-    would end the process then. Bytes of a bool other than 0 and 1 stay, for the caller to mend.
+    The file is read and not memory-mapped: if another program truncated a mapped file, this process
+    would end. Bytes of a bool array other than 0 and 1 are kept; the caller mends them.
 
-    Raises ArraysError, or the library's own errors, where the file is damaged; and ImportError.
+    Raises ArraysError or the safetensors library's own errors if the file is damaged, and
+    ImportError if the library is missing.
     """
     from safetensors import safe_open
 
@@ -118,5 +121,5 @@ def read_safetensors(path: str | os.PathLike, framework: str) -> dict[str, Any]:
     with safe_open(path, framework, backend="pread") as file:
         names = list(file.keys())
         shapes = ((name, file.get_slice(name).get_shape(), 0) for name in names)
-        validate(shapes, size, size)  # the library holds each to its bytes, which share none
+        validate(shapes, size, size)  # the library checks that each array fits its bytes
         return {name: file.get_tensor(name) for name in names}

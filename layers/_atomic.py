@@ -1,4 +1,4 @@
-"""Files and folders that appear whole, or not at all, however the process ends."""
+"""Files and folders that are written completely or not at all, however the process ends."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Pieces = Iterable["bytes | memoryview"]
 
 
 def write(contents: Mapping[str | os.PathLike, Pieces]) -> None:
-    """Write files, from the pieces of each by its path.
+    """Write files: `contents` maps each path to the pieces of its file.
 
-    Each is written to a new file beside its path, and all are on the disk before the first replaces
-    the file at its path. If that fails, by a full disk or Ctrl-C, the earlier files are still
-    there, and no others. A link stays a link, permissions stay, and a path that is no file, such as
-    a pipe, is written to directly.
+    Each file is first written beside its path, and all are on the disk before the first takes its
+    final place. If that fails, because the disk is full or by Ctrl-C, the old files are still there
+    and no new ones. A link stays a link, permissions stay, and a path that is no regular file, such
+    as a pipe, is written to directly.
 
-    Raises OSErrors with the path that they are about, and the errors that the pieces raise.
+    Raises OSError with the path that it is about, and the errors that the pieces raise.
     """
     with ExitStack() as stack:
         finished = [
@@ -41,9 +41,9 @@ def write(contents: Mapping[str | os.PathLike, Pieces]) -> None:
 
 @contextmanager
 def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
-    """Write a new file; yield it and the path for it; remove it at the end if it is still there.
+    """Write a new file beside `path`; yield it and its target; remove it at the end if still there.
 
-    Where `path` is no file, such as /dev/stdout, it is written to directly, and nothing is yielded.
+    If `path` is no regular file, such as /dev/stdout, write to it directly and yield an empty list.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
@@ -54,7 +54,7 @@ def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
     new = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with new.open("xb") as file:
-            if target.exists():  # as open(): refuse a read-only file, keep permissions
+            if target.exists():  # like open(): refuse a read-only file, keep permissions
                 with target.open("r+b") as old:
                     new.chmod(stat.S_IMODE(os.fstat(old.fileno()).st_mode))
             file.writelines(pieces)
@@ -62,7 +62,7 @@ def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
             os.fsync(file.fileno())
         yield [(new, target)]
     except OSError as error:
-        if error.filename == str(new):  # not of the pieces, nor of a file that is written after it
+        if error.filename == str(new):  # not an error of the pieces or of a later file
             error.filename = str(path)
         raise
     finally:
@@ -71,10 +71,11 @@ def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path, at which the `with` statement makes a file or a folder of files.
+    """Yield a path at which the `with` statement makes a file or a folder of files.
 
-    At its end they are on the disk, and take the place of what is there. Where it raises an error,
-    that is as it was. No other user can write where they are made, also in a folder of all users.
+    At the end they are flushed to the disk and replace the contents of `path`. If the statement
+    raises an error, `path` stays unchanged. No other user can write to the place where they are
+    made, even inside a shared folder such as /tmp.
     """
     with _private_folder(path) as private:
         new = private / path.name
@@ -88,15 +89,15 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder; one that is half removed does not have its name any more."""
+    """Remove a folder; rename it first, so that a half-removed folder never has its name."""
     with _private_folder(path) as private:
         path.rename(private / path.name)
 
 
 def remove_unfinished(folder: Path, name: str) -> None:
-    """Remove what killed processes have left of `replacing` paths in a folder.
+    """Remove the remains of `replacing` that killed processes left in a folder.
 
-    name : a pattern that the whole name of such a path matches
+    name : a pattern that must match the whole name of the replaced path
     """
     for path in folder.glob(".*"):
         if re.fullmatch(rf"\.(new|old)-({name})(-\w{{8}})?", path.name):
@@ -105,7 +106,7 @@ def remove_unfinished(folder: Path, name: str) -> None:
 
 @contextmanager
 def _private_folder(path: Path) -> Iterator[Path]:
-    """Make a folder beside a path, of this user alone; remove it at the end."""
+    """Make a folder beside a path that only this user can access; remove it at the end."""
     private = Path(tempfile.mkdtemp(prefix=f".new-{path.name}-", dir=path.parent))
     try:
         yield private
@@ -114,7 +115,7 @@ def _private_folder(path: Path) -> Iterator[Path]:
 
 
 def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk."""
+    """Flush a file, or the list of names in a folder, to the disk."""
     with suppress(PermissionError):  # Windows cannot open a folder
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -124,7 +125,7 @@ def _sync(path: Path) -> None:
 
 
 def _delete(path: Path) -> None:
-    """Remove a file, a link or a folder, as far as that can be."""
+    """Remove a file, a link or a folder; ignore what cannot be removed."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""``layers-doctor``: the engine, the machine, the packages that are here, and those that lack."""
+"""Program ``layers-doctor``: shows the engine, the machine and the packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from layers import __version__, engine
 
 __all__ = ["main"]
 
-# What each optional package is for.
+# The use of each optional package.
 OPTIONAL = {
     "scikit-learn": "training, and the digits that it brings along",
     "pandas": "training with tables",
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def engine_lines() -> Iterator[str]:
-    """Yield a line each about the engine, the processor, GPUs and the compiler."""
+    """Yield one line each about the engine, the processor, the GPUs and the compiler."""
     described = engine.describe()
     libraries = [f"{name} {v}" for name in ("torch", "mxnet") if (v := version_of(name))]
     api = f"MXNet's API {described['version']}"

@@ -1,4 +1,4 @@
-"""Parts of messages of exceptions, for both engines."""
+"""Parts of error messages, for both engines."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = [
     "wrong_gradient",
 ]
 
-# Names in files may have escape sequences, ends of lines and marks of another direction of text,
-# which a terminal obeys, and millions of characters.
+# Names in files may hold escape sequences, line ends and marks that change the direction of text,
+# which a terminal obeys, or millions of characters.
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return a text in which characters that do not print are escaped, all but those in `keep`."""
+    """Return a text with its unprintable characters escaped, except those in `keep`."""
     if text.isprintable():
         return text
     return "".join(c if c in keep or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def showable(message: str, most: int = 10_000, keep: str = "\n") -> str:
-    """Return a message in a form to be shown: printable, its middle left out where it is long."""
+    """Return a message that is printable, with its middle left out if it is long."""
     if len(message) > most:
         message = f"{message[: most // 2]} ... {message[-most // 2 :]}"
     return printable(message, keep)
@@ -46,17 +46,17 @@ _short.maxtuple = _short.maxlist = 16
 
 
 def quoted(value: Any) -> str:
-    """Return a value of a file or a caller for a message, which it must not make 60 MB long."""
+    """Return the repr of a value of a file or a caller, shortened for a message."""
     return _short.repr(value)
 
 
 def legible(name: str) -> str:
-    """Return a name without quotes for a table: printable, its middle left out where it is long."""
+    """Return a name for a table: without quotes, printable, its middle left out if it is long."""
     return showable(name, 100, keep="")
 
 
 def listed(names: Iterable[str], most: int = 16) -> str:
-    """Return names with commas between them: the first ones, and how many there are in all."""
+    """Return the first `most` names, joined by commas, and the number of all if there are more."""
     names = list(names)
     more = [f"... ({len(names)} in all)"] if len(names) > most else []
     return ", ".join([*map(legible, names[:most]), *more])
@@ -65,8 +65,8 @@ def listed(names: Iterable[str], most: int = 16) -> str:
 def note(error: BaseException, text: str) -> BaseException:
     """Add a line to an exception, whose type and identity stay the same; return it.
 
-    On Python 3.10, which has no notes, the line follows the message; a KeyError keeps its key
-    alone.
+    Python 3.10 has no notes: there the line is appended to the message. A KeyError is left alone,
+    because its message is its key.
     """
     text = showable(text)
     if sys.version_info >= (3, 11):
@@ -79,9 +79,9 @@ def note(error: BaseException, text: str) -> BaseException:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A line with the known name that is most like one that is unknown; "" where none is like it.
+    """Return a line with the known name most like an unknown one, or "" if none is like it.
 
-    A name stands for itself, its last part, 'sigmoid' for 'layers.sigmoid', and its initials, 'lr'
+    A name is also found by its last part, 'sigmoid' for 'layers.sigmoid', and by its initials, 'lr'
     for 'learning_rate'.
     """
     known = list(known)
@@ -93,7 +93,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """What a value is: the type and shape of an array, be it in a list, and not its elements."""
+    """Describe a value in an error: None, an array by type and shape, or a short repr."""
     kind = type(value).__name__
     if value is None:
         return "None"
@@ -111,12 +111,15 @@ def _has_axes(value: Any) -> bool:
     return isinstance(shape, tuple) and shape != ()
 
 
-# What is wrong with the results of an operator's functions. Both engines raise it, and the checker
-# reports it.
+# Messages about wrong results of an operator's functions. Both engines raise them, and the checker
+# reports them.
 
 
 def no_array(what: str, value: Any, like: str = "") -> str:
-    """The message that a result is no NDArray; `like` names an array of its right dtype."""
+    """Return the message for a result that is no NDArray.
+
+    `like` names an array of the right dtype.
+    """
     dtype = f", dtype={like}.dtype" if like else ""
     hint = f"; nd.array(...{dtype}) makes one" if type(value).__module__ == "numpy" else ""
     hint = "; a function without `return` gives None" if value is None else hint
@@ -124,7 +127,7 @@ def no_array(what: str, value: Any, like: str = "") -> str:
 
 
 def no_gradients(operator: Any, given: Any) -> str:
-    """The message that `backward` gave no dict of gradients by input."""
+    """Return the message for a `backward` that did not return a dict of gradients by input."""
     shown = list(given) if isinstance(given, dict) else describe_value(given)
     return (
         f"operator {operator.name!r}: backward gave {shown}\n"
@@ -135,7 +138,7 @@ def no_gradients(operator: Any, given: Any) -> str:
 def wrong_gradient(
     who: str, name: str, found: tuple[tuple, str], expected: tuple[tuple, str]
 ) -> str:
-    """The message that the gradient of an input has not the input's shape and dtype."""
+    """Return the message for a gradient without the shape and dtype of its input."""
     (shape, dtype), (of, of_dtype) = found, expected
     axes = _broadcast_axes(tuple(shape), tuple(of))
     hint = ""
@@ -150,7 +153,7 @@ def wrong_gradient(
 
 
 def _broadcast_axes(shape: tuple, of: tuple) -> list[int]:
-    """The axes of `shape` along which an array of another shape was broadcast to it, if it was."""
+    """Return the axes along which an array of shape `of` was broadcast to `shape`, else []."""
     whole = (1,) * (len(shape) - len(of)) + of
     if len(whole) != len(shape) or any(n not in (1, k) for n, k in zip(whole, shape)):
         return []

@@ -1,4 +1,4 @@
-"""The inputs of a block's call: given by name too, and refused where they do not fit."""
+"""Checks of the arguments and inputs of blocks; inputs may be given by name too."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 
 
 def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
-    """The inputs of a call in the order of the block's `hybrid_forward`.
+    """Return the inputs of a call in the order of the block's `hybrid_forward`.
 
-    Gluon's blocks take inputs by position alone. Between those that are given, None stands for one
-    that is left out.
+    Gluon's blocks take inputs only by position. None stands for an input that is left out before a
+    given one.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
         for value in given[:needed]:
             if value is None:
                 break
-        else:  # nearly always
+        else:  # the usual case
             return given
     values = dict(zip(names, given))
     problem = f"it is given {len(given)} inputs" if len(given) > len(names) else ""
@@ -66,7 +66,7 @@ def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
 
 @cache
 def _names(block: type) -> tuple[tuple[str, ...], int]:
-    """The names of a block's inputs, and how many of them are needed."""
+    """Return the names of a block's inputs, and the number of inputs without a default."""
     parameters = list(signature(block.hybrid_forward).parameters.values())[2:]  # after self and F
     inputs = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     return tuple([p.name for p in inputs]), sum(p.default is p.empty for p in inputs)
@@ -78,7 +78,7 @@ def expect_arrays(block: Any, inputs: tuple) -> None:
     Raises
     ------
     TypeError
-        One is not; the message has its type, and the shapes of arrays that are in it.
+        An input is neither; the message has its type, and the shapes of arrays inside it.
     """
     for name, value in zip(_names(type(block))[0], inputs):
         if value is None or isinstance(value, (nd.NDArray, sym.Symbol)):
@@ -106,12 +106,12 @@ def expect_shapes(fits: bool, who: str, expected: str, **arrays: Any) -> None:
 
 
 def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: int = 0) -> None:
-    """Refuse weights that are not broadcast to a loss of this shape, from its first axis on.
+    """Refuse weights that do not broadcast to a loss of this shape, from its first axis on.
 
     Raises
     ------
     ValueError
-        They are not; the message has both shapes.
+        The shapes do not fit; the message has both.
     """
     given = weights.shape
     fits = all(size in (1, of) for size, of in zip(given, loss))
@@ -130,15 +130,15 @@ def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: in
 
 
 def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: str) -> None:
-    """Refuse numbers that are not whole, negative, or not below a count.
+    """Refuse numbers that are not whole, are negative, or are not below `count`.
 
-    The number `left_out` is allowed too, if it is not None. Arrays on a GPU are not checked, for
-    which it would have to wait.
+    The number `left_out` is allowed too, if it is not None. Arrays on a GPU are not checked,
+    because a check would have to wait for the GPU.
 
     Raises
     ------
     IndexError
-        The message has the first such number.
+        A number is refused; the message has the first one.
     """
     if array.context.device_type == "gpu":
         return
@@ -153,12 +153,12 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
 
 
 def expect_number(who: str, expected: str, fits: Callable[[Any], bool], **given: Any) -> None:
-    """Refuse arguments that are no numbers, or do not fit.
+    """Refuse arguments that are no numbers, or that `fits` refuses.
 
     Raises
     ------
     ValueError
-        The message has the name and the value of the first one.
+        An argument is refused; the message has the name and value of the first one.
     """
     for name, value in given.items():
         if not isinstance(value, Real) or not fits(value):
@@ -166,17 +166,17 @@ def expect_number(who: str, expected: str, fits: Callable[[Any], bool], **given:
 
 
 def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:
-    """Refuse sizes that cannot be.
+    """Refuse sizes that are not whole numbers from `least`.
 
     Parameters
     ----------
     least : int
-        0 where that stands for the size of the first call's input.
+        0 if a size of 0 stands for the size of the first call's input.
 
     Raises
     ------
     ValueError
-        One is not a whole number, or less than `least`; the message has its name and value.
+        A size is refused; the message has its name and value.
     """
     for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
@@ -186,12 +186,12 @@ def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:
 
 
 def expect_bias(who: str, bias: Any) -> bool:
-    """True for layers that have a bias; refuse what is neither True nor False.
+    """Return `bias` as a bool; refuse a value that is neither True nor False.
 
     Raises
     ------
     TypeError
-        The message has the value.
+        The value is refused; the message has it.
     """
     if not isinstance(bias, (bool, np.bool_)):
         raise mxnet_error(TypeError, f"{who}: bias is {bias!r}\n  expected True or False")
@@ -199,12 +199,12 @@ def expect_bias(who: str, bias: Any) -> bool:
 
 
 def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
-    """Refuse to stand for a layer that is none of these, or has a forward pass of its own.
+    """Refuse a layer that is of none of these classes, or has a `hybrid_forward` of its own.
 
     Raises
     ------
     TypeError
-        The message has the layer's class.
+        The layer is refused; the message has its class.
     """
     kind = next((kind for kind in kinds if isinstance(old, kind)), None)
     if kind and type(old).hybrid_forward is kind.hybrid_forward:
@@ -215,6 +215,6 @@ def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
 
 
 def package_of(kind: type) -> str:
-    """The package that a class of layers is from; ``gluon`` for those of `gluon.nn`."""
+    """Return the package that defines a class of layers; ``gluon`` for classes of `gluon.nn`."""
     is_gluons = getattr(gluon.nn, kind.__name__, None) is kind
     return "gluon" if is_gluons else kind.__module__.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Places that no other user can change: code that was compiled is loaded only from there."""
+"""Folders that no other user can change: compiled code is loaded only from them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ if os.name == "posix":
 
 __all__ = ["changeable_part", "make_private_folder"]
 
-MOST_LINKS = 40  # as Linux follows
+MOST_LINKS = 40  # Linux's own limit
 
 
 def make_private_folder(folder: Path) -> str:
-    """Make a folder if it is missing; return what `changeable_part` says of it.
+    """Make a folder if it is missing; return the result of `changeable_part` for it.
 
-    Raises OSError where it cannot be made.
+    Raises OSError if it cannot be made.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return changeable_part(folder)
 
 
 def changeable_part(path: Path) -> str:
-    """Return which part of a path another user could change, and why; "" where there is none.
+    """Return the part of a path that another user could change, and why; "" if there is none.
 
-    Looked at are the file or folder itself, the folders that it is in, and the links on the way.
-    Each has to be this user's or root's, and nobody else may write to it. Folders above may be
-    everybody's if they are sticky, such as /tmp: what is in them stays its owner's.
+    Checks the file or folder itself, all folders above it, and the links on the way. Each must
+    belong to this user or root, and nobody else may write to it. A folder above may be writable for
+    all if it is sticky, such as /tmp: entries of a sticky folder can be replaced only by their
+    owners.
 
-    Raises OSError where there is no such path.
+    Raises OSError if there is no such path.
     """
     if os.name != "posix":
         return ""
@@ -61,7 +62,7 @@ def _is_own(user: int) -> bool:
 
 
 def _is_private(status: os.stat_result, is_last: bool) -> bool:
-    # In a container, root's home may lie in a folder of a user outside.
+    # In a container, root's home may lie in a folder that belongs to a user outside of it.
     if not _is_own(status.st_uid) and (is_last or os.geteuid() != 0):
         return False
     if status.st_mode & stat.S_ISVTX and stat.S_ISDIR(status.st_mode) and not is_last:
@@ -72,8 +73,8 @@ def _is_private(status: os.stat_result, is_last: bool) -> bool:
 
 
 def _is_private_group(group: int) -> bool:
-    """True if a group is the user's own, as many systems make one for each user."""
-    if group == 0:  # whoever is in root's can do what root can
+    """True if a group is the user's private group, which many systems make for each user."""
+    if group == 0:  # members of root's group can do what root can
         return True
     try:
         user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)

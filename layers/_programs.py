@@ -1,8 +1,9 @@
-"""Console scripts: how a program was started, and those of the training package.
+"""Console scripts of the training package, and the name under which a program was started.
 
-A user's own program is often called ``train.py``, and ``python -m train`` in its folder runs that
-one. A console script does not look for modules in the current folder, but in those of PYTHONPATH,
-where it may be. So these take the package `train` from the folder that this package is in.
+A user's own program is often called ``train.py``, and ``python -m train`` in its folder would run
+that program. A console script does not search the current folder for modules, but it does search
+PYTHONPATH, which may contain that folder. So these scripts take the package `train` from the folder
+in which the package `layers` lies.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ __all__ = ["command", "detect", "export", "find_lr", "predict", "report", "train
 
 
 def command(script: str, module: str) -> str:
-    """What starts the running program again: its console script, or else ``python -m module``."""
+    """Return the command that starts the running program: its script, or ``python -m module``."""
     return script if Path(sys.argv[0]).stem == script else f"python -m {module}"
 
 
 def run(module: str) -> int:
-    """Run the `main` of a module of the package `train` that is installed with this one."""
+    """Run the `main` of a module of the package `train` that is installed beside this package."""
     folder = Path(__file__).resolve().parents[1]
     spec = PathFinder.find_spec("train", [str(folder)])
     if spec is None or spec.loader is None:

@@ -1,4 +1,4 @@
-"""Arguments by former names and in a former order, for one release, with a DeprecationWarning."""
+"""Former names and orders of arguments, accepted for one release with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ F = TypeVar("F", bound=Callable)
 
 
 def formerly(order: str, /, **names: str) -> Callable[[F], F]:
-    """Let a function take its arguments in a former order and by former names too; decorator.
+    """Decorate a function to take its arguments in a former order and by former names, too.
 
-    A call that fits the function as it is now is passed on. Any other is read in the former order,
-    and means what it meant, with a DeprecationWarning that says how to write it. What fits neither
-    is Python's own TypeError.
+    A call that fits the present signature is passed on. Any other call is read in the former order
+    and keeps its former meaning, with a DeprecationWarning that shows the new form. A call that
+    fits neither raises Python's own TypeError.
 
     Parameters
     ----------
     order : str
-        The former parameters, in the order in which calls could give them by position.
-        ``in_channels=0`` is one whose default the function has no longer.
+        The former parameters, in the order in which they could be given by position.
+        ``in_channels=0`` is a parameter whose default the function no longer has.
     **names
-        The new name of each parameter that was renamed.
+        The new name of each renamed parameter.
     """
     parts = [part.partition("=") for part in order.split()]
     places = [names.get(name, name) for name, _, _ in parts]
@@ -49,7 +49,7 @@ def formerly(order: str, /, **names: str) -> Callable[[F], F]:
             is_clear = len(given) <= len(places) and len({*dict(values)}) == len(values)
             bound = _bind(now, own, read) if is_clear else None
             if bound is None:
-                return function(*args, **kwargs)  # which raises
+                return function(*args, **kwargs)  # raises Python's own TypeError
             who = type(own[0]).__name__ if own else function.__name__
             before = [*map(reprlib.repr, given), *_named(kwargs)]
             deprecate(
@@ -64,7 +64,7 @@ def formerly(order: str, /, **names: str) -> Callable[[F], F]:
 
 
 def deprecate(message: str) -> None:
-    """Warn that the line of the program which called this library has to change."""
+    """Warn about the line of the user's program that called this library."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "layers":
         frame, level = frame.f_back, level + 1
@@ -72,7 +72,7 @@ def deprecate(message: str) -> None:
 
 
 def _bind(function: Signature, args: tuple, kwargs: dict[str, Any]) -> BoundArguments | None:
-    """The arguments of a call by the names of parameters; None where they do not fit."""
+    """Return the arguments of a call by parameter; None if the call does not fit the signature."""
     try:
         return function.bind(*args, **kwargs)
     except TypeError:
@@ -80,7 +80,7 @@ def _bind(function: Signature, args: tuple, kwargs: dict[str, Any]) -> BoundArgu
 
 
 def _as_written(function: Signature, call: BoundArguments) -> list[str]:
-    """The arguments of a call as a program has them: by position, where they can be."""
+    """Return the arguments of a call as source text, by position where possible."""
     shown: list[str] = []
     has_gap = False
     for name, parameter in function.parameters.items():

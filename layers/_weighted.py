@@ -1,4 +1,4 @@
-"""The base of losses whose samples may have weights."""
+"""Base class of losses that take weights of samples."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["Weighted", "weighted"]
 
 
 def weighted(F, loss, sample_weight, weight):
-    """Losses times the weights of samples, broadcast from the first axis on, and of all."""
+    """Multiply losses by a factor for each sample, from the first axis on, and by `weight`."""
     if sample_weight is not None:
-        # Arrays are broadcast from the last axis on, which is the first of a transposed one.
+        # Broadcasting starts at the last axis; the first axis is the last one after a transpose.
         turned = F.broadcast_mul(F.transpose(loss), F.transpose(sample_weight))
         loss = F.reshape_like(F.transpose(turned), loss)
     return loss if weight is None else loss * weight
 
 
 class Weighted(gluon.loss.Loss):
-    """A loss whose samples may have weights.
+    """A loss that takes weights of samples.
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     """
@@ -36,7 +36,7 @@ class Weighted(gluon.loss.Loss):
         super().__init__(weight, batch_axis, **kwargs)
 
     def __call__(self, *inputs, **named):
-        """The loss of each sample, for inputs by position or by name.
+        """Return the loss of each sample; inputs are given by position or by name.
 
         Raises
         ------
@@ -55,10 +55,11 @@ class Weighted(gluon.loss.Loss):
         return super().__call__(*inputs)
 
     def _expect(self, *args: Any, **kwargs: Any) -> None:
-        """Refuse arrays that do not fit.
+        """Refuse arrays whose shapes or values do not fit.
 
         Symbols are not checked: their shapes are not known yet.
         """
+
         raise NotImplementedError
 
     def _expect_weights(self, sample_weight, shape):

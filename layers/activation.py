@@ -1,4 +1,4 @@
-"""Activations, each a layer around an operator."""
+"""Activation layers, each around one operator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Elementwise(gluon.HybridBlock):
-    """A layer without parameters: an operator of one input.
+    """A layer without parameters that applies an operator of one input.
 
     Inputs:
         - **x**: any shape
@@ -31,11 +31,11 @@ class Elementwise(gluon.HybridBlock):
     """
 
     operator: Operator
-    replaces: tuple[str, ...] = ()  # Gluon's activations of this formula, as `activation_of` says
+    replaces: tuple[str, ...] = ()  # kinds that `of` accepts, named as by `activation_of`
 
     @classmethod
     def of(cls, old) -> Elementwise:
-        """A layer in place of one of Gluon's or GluonCV's that computes the same.
+        """Return a layer that replaces one of Gluon's or GluonCV's with the same formula.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class Elementwise(gluon.HybridBlock):
         Returns
         -------
         Elementwise
-            Of this class; any shape to the same shape.
+            A layer of this class.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class SoftplusBlock(Elementwise):
 class MishBlock(Elementwise):
     """Mish, y = x tanh(log(1 + eˣ)), of any shape.
 
-    It is composed of built-in operators: there is no operator of this library for it.
+    It is composed of built-in operators; this library has no operator for it.
 
     Inputs:
         - **x**: any shape
@@ -159,7 +159,7 @@ class SwishBlock(Elementwise):
     Parameters
     ----------
     beta : float
-        With 1 it is the SiLU.
+        β in the formula; 1 gives the SiLU.
 
     Inputs:
         - **x**: any shape
@@ -194,13 +194,14 @@ class SwishBlock(Elementwise):
 class GELUBlock(Elementwise):
     """Gaussian error linear unit, y = x Φ(x), of any shape.
 
-    Φ is the distribution function of the normal distribution. Exactly it is the built-in operator
-    ``LeakyReLU(act_type="gelu")``, which keeps x alone; with tanh it is `layers.ops.gelu_tanh`.
+    Φ is the distribution function of the standard normal distribution. The exact form is the
+    built-in operator ``LeakyReLU(act_type="gelu")``, which keeps only x for backward; the
+    approximate form is `layers.ops.gelu_tanh`.
 
     Parameters
     ----------
     approximate : bool
-        Whether Φ is computed with tanh, as in BERT and GPT-2, and not exactly.
+        If True, compute Φ with tanh, as in BERT and GPT-2; if False, exactly.
 
     Inputs:
         - **x**: any shape
@@ -232,12 +233,12 @@ class GELUBlock(Elementwise):
 
 
 class SparsemaxBlock(Elementwise):
-    """Sparse probabilities of the last axis, y = max(x - tau, 0), with tau so that Σ y = 1.
+    """Sparse probabilities over the last axis, y = max(x - tau, 0), with tau such that Σ y = 1.
 
     Inputs:
-        - **x**: (..., k) scores
+        - **x**: (..., k) logits
     Outputs:
-        - **y**: (..., k) probabilities, of which some are 0
+        - **y**: (..., k) probabilities, some of them 0
 
     A. F. T. Martins, R. F. Astudillo, From softmax to sparsemax: a sparse model of attention and
     multi-label classification, ICML 2016.
@@ -247,10 +248,10 @@ class SparsemaxBlock(Elementwise):
 
 
 def activation_of(old) -> str:
-    """What an activation computes: the name of its kind, or of its class if that is Gluon's.
+    """Return the kind of an activation, or the name of its class.
 
-    A class of GluonCV's has its name alone too. Of any other class, which may compute something
-    else under the same name, it is the module and the name.
+    A class of Gluon or GluonCV is named without its module. Any other class may compute something
+    else under the same name, so it is named with its module.
     """
     kind = type(old)
     if kind is gluon.nn.Activation:
@@ -270,17 +271,17 @@ _BLOCKS = {
     "softplus": SoftplusBlock,
     "swish": SwishBlock,
 }
-_OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for them
+_OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for these
 ACTIVATIONS = tuple(sorted((*_BLOCKS, *_OTHERS)))
 
 
 def activate(who, activation):
-    """The activation of a layer, from its argument: a name, a function or Block, or None.
+    """Return the activation for a layer's argument: a name, a function or Block, or None.
 
     Raises
     ------
     ValueError
-        It is neither a function nor the name of an activation.
+        The argument is neither a function nor the name of an activation.
     """
     if activation is None or callable(activation):
         return activation

@@ -1,4 +1,4 @@
-"""Attention: the operator as a layer, and with its projections."""
+"""Attention layers: the operator alone, and multi-head attention with its projections."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["MultiHeadAttention", "ScaledDotProductAttention"]
 
 
 class ScaledDotProductAttention(gluon.HybridBlock):
-    """Attention, y = softmax(scale q kᵀ) v, which never has the whole matrix of scores.
+    """Attention, y = softmax(scale q kᵀ) v, that never holds the whole matrix of scores.
 
     Parameters
     ----------
     causal : bool
-        Whether a query attends only to the keys up to its own place. The last query stands at the
-        last key.
+        If True, a query attends only to keys up to its own position; the last query has the
+        position of the last key.
     scale : float, optional
-        By default 1/√d.
+        1/√d by default.
 
     Inputs:
         - **q**: (batch, heads, queries, d)
         - **k**: (batch, heads, keys, d)
         - **v**: (batch, heads, keys, e)
-        - **mask**: (batch, keys), 0 where a key is left out; or (batch,), how many of the first
-          keys are allowed; or left out
+        - **mask**: (batch, keys), 0 for a key to leave out; or (batch,), the number of leading keys
+          to attend to; optional
     Outputs:
         - **y**: (batch, heads, queries, e); 0 for a query that may attend to no key
 
@@ -37,8 +37,8 @@ class ScaledDotProductAttention(gluon.HybridBlock):
         The shapes of the inputs do not fit together.
     IndexError
         A length in the mask is not a whole number from 0 to the number of keys. Lengths on a GPU
-        are not checked, for which it would have to wait, nor those inside a larger graph: there
-        more than all keys are all, and less than none are none.
+        are not checked, because a check would have to wait for the GPU, nor are lengths inside a
+        larger graph. There, lengths are clipped to that range.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
@@ -49,7 +49,7 @@ class ScaledDotProductAttention(gluon.HybridBlock):
         self._attributes = {"causal": bool(causal), "scale": scale}
 
     def __call__(self, *inputs, **named):
-        """The attention, for inputs by position or by name.
+        """Return the attention; inputs are given by position or by name.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class ScaledDotProductAttention(gluon.HybridBlock):
 
 
 def _expect_lengths(who, mask, keys, axis):
-    """Refuse a mask of lengths that no keys on this axis can have."""
+    """Refuse a mask of lengths that are no whole numbers from 0 to the number of keys."""
     if isinstance(mask, nd.NDArray) and isinstance(keys, nd.NDArray) and mask.ndim == 1:
         count = keys.shape[axis]
         expected = f"whole numbers from 0 to {count}, the number of keys"
@@ -79,43 +79,45 @@ def _expect_lengths(who, mask, keys, axis):
 
 
 class MultiHeadAttention(gluon.HybridBlock):
-    """Attention of several heads, y = out(concat of softmax(qᵢ kᵢᵀ / √d) vᵢ over heads i).
+    """Multi-head attention, y = out(concat of softmax(qᵢ kᵢᵀ / √d) vᵢ over heads i).
 
-    q = query(x), k = key(memory) and v = value(memory), cut into heads of d = channels / num_heads;
-    `query`, `key`, `value` and `out` are `DenseBlock`s of this block, and no inputs: where other
-    libraries take a query, a key and a value, it takes x for the query and memory for both others.
-    Without a memory, x attends to itself: ``block(x)``, or ``block(x, mask=mask)``;
-    ``block(x, memory)`` is cross attention, ``block(x, memory, mask)`` such with a mask.
+    q = query(x), k = key(memory) and v = value(memory) are split into heads of size d = channels /
+    num_heads. `query`, `key`, `value` and `out` are the four `DenseBlock`s of this block. Other
+    libraries take a query, a key and a value as inputs; this block takes x for the query, and
+    memory for the key and the value. Without memory it is self-attention, ``block(x)`` or
+    ``block(x, mask=mask)``; with memory it is cross-attention, ``block(x, memory)`` or
+    ``block(x, memory, mask)``.
 
     Parameters
     ----------
     in_channels : int
-        Size of the last axis of x; with 0 it is that of the first call's input.
+        Size of the last axis of x; 0 takes it from the first call's input.
     channels : int
         Size of the last axis of the output, and of all heads together.
     num_heads : int
     causal : bool
-        Whether a place of x attends only to the places up to its own. The last place of x stands at
-        the last of the memory.
+        If True, a position of x attends only to positions of the memory up to its own; the last
+        positions of both coincide.
     bias : bool
-        Whether the four layers have biases.
+        If True, the four layers have biases.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
 
     Inputs:
         - **x**: (batch, length, in_channels)
-        - **memory**: (batch, keys, any size), or left out
-        - **mask**: (batch, keys), 0 where a place of the memory is left out; or (batch,), how many
-          of its first places are allowed; or left out
+        - **memory**: (batch, keys, any size), optional
+        - **mask**: (batch, keys), 0 for a position of the memory to leave out; or (batch,), the
+          number of leading positions to attend to; optional
     Outputs:
         - **y**: (batch, length, channels)
 
     Raises
     ------
     ValueError
-        A size is not a whole number from 1; `in_channels` may be 0; `num_heads` does not divide
-        `channels`; the inputs have other numbers of axes, or not one batch.
+        `channels` or `num_heads` is not a whole number from 1, or `in_channels` from 0; `num_heads`
+        does not divide `channels`; the inputs have another number of axes, or different batch
+        sizes.
     TypeError
         `bias` is neither True nor False; an input of the call is missing or unknown.
 
@@ -159,14 +161,14 @@ class MultiHeadAttention(gluon.HybridBlock):
             self.attention = ScaledDotProductAttention(causal=causal)
 
     def __call__(self, *inputs, **named):
-        """The attention, for inputs by position or by name.
+        """Return the attention; inputs are given by position or by name.
 
         Raises
         ------
         TypeError
             An input is missing, unknown, or of the other engine.
         ValueError
-            The inputs have other numbers of axes, or not one batch.
+            The inputs have another number of axes, or different batch sizes.
         """
         inputs = in_order(self, inputs, named)
         expect(self.name, inputs)
@@ -196,7 +198,7 @@ class MultiHeadAttention(gluon.HybridBlock):
         return self.out(F.reshape(F.transpose(y, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
 
     def _split(self, F, x):
-        """(batch, length, channels) as (batch, heads, length, d)."""
+        """Reshape (batch, length, channels) to (batch, heads, length, d)."""
         return F.transpose(F.reshape(x, shape=(0, 0, -4, self._heads, -1)), axes=(0, 2, 1, 3))
 
     def __repr__(self) -> str:

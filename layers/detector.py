@@ -1,4 +1,4 @@
-"""The blocks of a single shot detector: feature maps, and a head for each."""
+"""Blocks of a single shot detector: feature maps, and a head for each map."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["SSD", "DetectionHead"]
 
 
 class SSD(gluon.HybridBlock):
-    """Feature maps, and a head for each; `layers.nets.ssd_lite` says what it gives.
+    """Single shot detector: feature maps, and a head for each map; see `layers.nets.ssd_lite`.
 
     Inputs:
         - **x**: (n, channels, height, width)
@@ -49,7 +49,7 @@ class SSD(gluon.HybridBlock):
 
 
 class DetectionHead(gluon.HybridBlock):
-    """The head of a feature map: a convolution of each channel by itself, then affine maps.
+    """Head of a feature map: a depthwise convolution, then affine maps for scores and offsets.
 
     Inputs:
         - **x**: (n, channels, height, width)
@@ -67,15 +67,15 @@ class DetectionHead(gluon.HybridBlock):
             self.offset = DenseBlock(channels, anchors * 4, weight_initializer=xavier)
 
     def hybrid_forward(self, F, x):
-        x = F.transpose(self.body(x), axes=(0, 2, 3, 1))  # the channels of a place as a row
+        x = F.transpose(self.body(x), axes=(0, 2, 3, 1))  # the channels of a pixel as a row
         scores = F.reshape(self.score(x), shape=(0, -1, self._scores))
         return scores, F.reshape(self.offset(x), shape=(0, -1))
 
 
 def _convolution(channels: int, filters: int, stride: int = 1, groups: int = 1) -> list:
-    """A convolution with 3 x 3 pixels, normalized, and relu."""
-    # The engine's own relu: Apache MXNet gives a custom operator wrong values behind a convolution
-    # of oneDNN, now and then, since the array's layout is still being changed.
+    """Return the layers of a 3 x 3 convolution, batch normalization and relu."""
+    # Use the engine's own relu: behind a convolution of oneDNN, Apache MXNet now and then gives a
+    # custom operator wrong values, because the layout of the array is still being changed.
     relu = gluon.nn.Activation("relu")
     convolution = gluon.nn.Conv2D(
         filters, 3, stride, 1, groups=groups, use_bias=False, in_channels=channels,

@@ -13,12 +13,12 @@ __all__ = ["EmbeddingBag"]
 
 
 class EmbeddingBag(gluon.HybridBlock):
-    """Sums or means of learned vectors, yᵢ = Σⱼ weightsᵢⱼ w[idsᵢⱼ], one of each bag of ids.
+    """Sum or mean of the learned vectors of each bag of ids, yᵢ = Σⱼ weightsᵢⱼ w[idsᵢⱼ].
 
     It is an Embedding and a sum in one, for texts as bags of words and the like. Bags come in one
     of two forms. In the first, each row of ids is a bag, and all have one length; `padding` fills
-    the shorter ones up. In the second, ids of all bags stand one after another, and `offsets` says
-    where each bag begins: bags may have any length, also 0. ::
+    up shorter bags. In the second, the ids of all bags stand one after another, and `offsets` gives
+    the start of each bag: bags may have any length, also 0. ::
 
         block = EmbeddingBag(1000, 16, padding=-1)
         block(nd.array([[4, 2, 7], [5, -1, -1]]))  # two bags: 4, 2, 7 and 5
@@ -26,47 +26,48 @@ class EmbeddingBag(gluon.HybridBlock):
         block(nd.array([4, 2, 7, 5]), nd.array([0, 3]))  # the same
         block(nd.array([[4, 2], [5, 7]]), weights=nd.array([[1, 0.5], [1, 1]]))
 
-    A hybridized block is always called in the same form. The gradient of the table is dense: only
-    rows that ids name differ from 0, but an optimizer updates all. With `sparse_grad`, for millions
-    of rows, it is row_sparse, as that of ``gluon.nn.Embedding(sparse_grad=True)``: it has the rows
-    that ids name, and the first where there is padding. The block then makes an array of the rows
-    of all ids, (n k, output_dim), and none of the size of the table: for 1000 ids and 1,000,000
-    rows of 64, a step of SGD takes 6 ms, where the dense gradient takes 256 MB and 96 ms.
+    A hybridized block must always be called in the same form. The gradient of the table is dense:
+    only rows that ids name differ from 0, but an optimizer updates all rows. For tables with
+    millions of rows, `sparse_grad` makes it row_sparse, as in
+    ``gluon.nn.Embedding(sparse_grad=True)``: it has the rows that ids name, and the first row if
+    there is padding. The block then makes an array of the rows of all ids, (n k, output_dim), and
+    none of the size of the table. For 1000 ids and 1,000,000 rows of 64, a step of SGD takes 6 ms;
+    the dense gradient takes 256 MB and 96 ms.
 
     Parameters
     ----------
     input_dim : int
-        How many vectors there are.
+        Number of vectors.
     output_dim : int
         Size of a vector.
     mode : {'sum', 'mean'}
-        The mean is that of the ids that are no padding; of no ids it is 0, as the sum is.
+        The mean is taken over ids that are not padding; a bag without ids gives 0 in both modes.
     padding : int, optional
-        The id that counts for nothing, in rows of ids alone; such as -1, which is no vector's.
+        An id to ignore, in rows of ids only; it may be no vector's number, such as -1.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
-        That of the vectors; ids may be integers or floats.
+        The dtype of the vectors; ids may be integers or floats.
     sparse_grad : bool
-        The gradient of the table is row_sparse.
+        If True, the gradient of the table is row_sparse.
 
     Inputs:
         - **ids**: (n, k) whole numbers below input_dim, or padding; (t,) with offsets
-        - **offsets**: (n,) where each bag begins in ids, in ascending order from 0; or left out
-        - **weights**: a factor for each id, in their shape, with the mode 'sum'; or left out
+        - **offsets**: (n,) the start of each bag in ids, in ascending order from 0; optional
+        - **weights**: a factor for each id, in the shape of ids, with the mode 'sum'; optional
     Outputs:
         - **y**: (n, output_dim)
 
     Raises
     ------
     ValueError
-        `mode` is neither, or a size is no whole number from 1; shapes do not fit together, weights
-        are given for the mode 'mean', offsets with `padding`, or offsets are not in ascending order
-        from 0.
+        `mode` is neither, or a size is no whole number from 1; shapes do not fit together; weights
+        are given with the mode 'mean', or offsets with `padding`; offsets are not in ascending
+        order from 0.
     IndexError
         An id is negative, too large, or not a whole number. Ids and offsets on a GPU are not
-        checked, for which it would have to wait; there, such an id is that of the nearest vector.
-        Inside a larger graph the error has PyTorch's words on a CPU, and MXNet raises none.
+        checked, because a check would have to wait for the GPU; there, the nearest vector is taken.
+        Inside a larger graph the error comes from PyTorch on a CPU, and MXNet raises none.
     """
 
     @formerly("input_dim output_dim mode padding weight_initializer dtype sparse_grad")
@@ -101,14 +102,14 @@ class EmbeddingBag(gluon.HybridBlock):
             )
 
     def __call__(self, *inputs, **named):
-        """The sums or means of bags, for inputs by position or by name.
+        """Return the sum or mean of each bag; inputs are given by position or by name.
 
         Raises
         ------
         TypeError
             An input is missing, unknown, or of the other engine.
         ValueError, IndexError
-            As said above.
+            See the class.
         """
         inputs = in_order(self, inputs, named)
         expect(self.name, inputs)
@@ -133,9 +134,9 @@ class EmbeddingBag(gluon.HybridBlock):
         return embedding_bag(weight, ids, offsets, weights, **attributes)
 
     def _rows_of(self, F, ids, weight):
-        """A table of the row of each id, the ids as numbers of its rows, and which is padding.
+        """Return the table's row for each id, the numbers of these rows, and the number of padding.
 
-        Of the whole table the operator would have a dense gradient.
+        A lookup in the whole table would give the operator a dense gradient.
         """
         numbers, padding = F.contrib.arange_like(ids.astype("float64")), self._attributes["padding"]
         if padding is not None:
@@ -150,7 +151,7 @@ class EmbeddingBag(gluon.HybridBlock):
 
 
 def expect_ascending(offsets: np.ndarray, count: int) -> None:
-    """Refuse offsets that are not where bags begin in so many ids.
+    """Refuse offsets that are not the starts of bags in `count` ids.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""The one place where the engine is chosen: Apache MXNet, or the same API on PyTorch.
+"""Choice of the engine, in one place: Apache MXNet, or the same API on PyTorch.
 
-It is that of the environment variable ``LAYERS_ENGINE`` (``torch`` or ``mxnet``); else MXNet, if
-the program has imported it already; else PyTorch. The names ``mx``, ``nd``, ``sym``, ``autograd``
-and ``gluon`` are the engine's; the choice is made at the first use of one of them.
+The environment variable ``LAYERS_ENGINE`` (``torch`` or ``mxnet``) decides; without it, the engine
+is MXNet if the program has already imported it, and else PyTorch. The names ``mx``, ``nd``,
+``sym``, ``autograd`` and ``gluon`` are the engine's; the choice is made at the first use of one of
+them.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ _PARTS = {"nd": "ndarray", "sym": "symbol", "autograd": "autograd", "gluon": "gl
 
 
 class EngineError(TypeError):
-    """The engine is unknown or not installed, or an array belongs to the other one."""
+    """An error about an engine that cannot be used, or about an array of the other engine."""
 
 
 @cache
 def name() -> str:
-    """``'torch'`` or ``'mxnet'``.
+    """Return the name of the engine, ``'torch'`` or ``'mxnet'``.
 
     Raises
     ------
@@ -69,13 +70,13 @@ def name() -> str:
         if requested not in _PACKAGES:
             raise EngineError(f"LAYERS_ENGINE is {requested!r}\n  expected 'torch' or 'mxnet'")
         return requested
-    imported = sys.modules.get("mxnet")  # or layers.mxnet under this name
+    imported = sys.modules.get("mxnet")  # the real MXNet, or layers.mxnet under its name
     return "torch" if imported in (None, sys.modules.get("layers.mxnet")) else "mxnet"
 
 
 @cache
 def _engine() -> Any:
-    if name() == "mxnet":  # runs custom operators on threads, and waits forever if there is one
+    if name() == "mxnet":  # MXNet runs custom operators on threads, and hangs with only one
         os.environ.setdefault("MXNET_CPU_WORKER_NTHREADS", "2")
     try:
         package = import_module(_PACKAGES[name()])
@@ -90,13 +91,13 @@ def _engine() -> Any:
 
 
 def _finish_custom_operators() -> None:
-    # A process that ends while custom operators are not computed yet hangs; one that ends while
-    # MXNet's threads still delete operators aborts.
+    # The process hangs if it ends before custom operators are computed, and aborts if it ends while
+    # MXNet's threads still delete operators.
     _engine().nd.waitall()
     time.sleep(0.1)
 
 
-if not TYPE_CHECKING:  # to which any name would be one
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name
 
     def __getattr__(attribute: str) -> Any:
         if attribute == "mx":
@@ -110,7 +111,7 @@ _adapters: list[type] = []  # a cache of one; PyTorch's compiler cannot trace @c
 
 
 def adapter() -> type:
-    """The class that calls an `Operator` on this engine."""
+    """Return the class that calls an `Operator` on this engine."""
     if not _adapters:
         torch, mxnet = "layers.mxnet._op.operator_op", "layers.ops.ways.custom"
         module, found = {"torch": (torch, "OperatorOp"), "mxnet": (mxnet, "Adapter")}[name()]
@@ -119,65 +120,65 @@ def adapter() -> type:
 
 
 def step() -> type:
-    """The class of a whole training step on this engine; see `layers.compiled_step`."""
+    """Return the class of a whole training step on this engine; see `layers.compiled_step`."""
     module = {"torch": "layers.mxnet._graph.step", "mxnet": "layers.step"}[name()]
     return import_module(module).Step
 
 
 def recomputed() -> type:
-    """The class of a block that is computed again in backward; see `layers.Remat`."""
+    """Return the class of a block that is recomputed in backward; see `layers.Remat`."""
     torch, mxnet = ("layers.mxnet.gluon._recomputed", "Recomputed"), ("layers.remat", "AsItIs")
     module, found = {"torch": torch, "mxnet": mxnet}[name()]
     return getattr(import_module(module), found)
 
 
 def kernels(on: bool) -> AbstractContextManager:
-    """Return a context in which kernels compute, or with False the formulas of operators alone.
+    """Return a context in which kernels compute, or, with False, only the formulas of operators.
 
-    ``with layers.kernels(False):`` holds in this thread. LAYERS_KERNELS=0 in the environment holds
-    where nothing else is said. On Apache MXNet, which has no kernels, it has no effect.
+    ``with layers.kernels(False):`` applies to this thread. LAYERS_KERNELS=0 in the environment
+    applies outside of such contexts. Apache MXNet has no kernels: there it has no effect.
     """
-    if name() == "mxnet":  # it has none
+    if name() == "mxnet":  # has no kernels
         return nullcontext()
     return import_module("layers.mxnet._kernels").kernels(on)
 
 
 def kernel(operator: Any) -> Any:
-    """Return this engine's kernel for an `Operator`, which stands in for its formula; None without.
+    """Return this engine's kernel that stands in for the formula of an `Operator`, or None.
 
-    Its `takes(inputs, attributes)` is true for arrays for which the kernel computes.
+    Its `takes(inputs, attributes)` is true for arrays that the kernel can compute.
     """
     return import_module("layers.mxnet._kernels").find(operator) if name() == "torch" else None
 
 
 def tune() -> None:
-    """Set what makes this engine faster and holds for the whole process; nothing on MXNet."""
+    """Set options that make this engine faster, for the whole process; do nothing on MXNet."""
     if name() == "torch":
         _engine().tune()
 
 
 def compiles() -> bool:
-    """Whether this engine can compile hybridized blocks, not only record them."""
+    """True if this engine can compile hybridized blocks, not only record them."""
     return name() == "torch"
 
 
 def distributes() -> bool:
-    """Whether processes that torchrun starts can train together on this engine."""
+    """True if processes started by torchrun can train together on this engine."""
     return name() == "torch"
 
 
 def exchange() -> Any:
-    """The module that writes files for other libraries, None on an engine that cannot."""
+    """Return the module that writes files for other libraries; None on MXNet, which has none."""
     return import_module("layers.mxnet._files.exchange") if name() == "torch" else None
 
 
 def gluoncv() -> Any:
-    """GluonCV on this engine, imported at the first use.
+    """Return GluonCV on this engine, imported at the first use.
 
     Raises
     ------
     EngineError
-        It, or something that it needs, is not installed.
+        GluonCV, or a package that it needs, is not installed.
     """
     try:
         return _engine().gluoncv() if name() == "torch" else _installed_gluoncv()
@@ -192,9 +193,9 @@ def _installed_gluoncv() -> Any:
     found = find_spec("gluoncv")
     if not (found and found.origin):  # a folder of this name without an __init__.py has a spec too
         raise ModuleNotFoundError("gluoncv", name="gluoncv")
-    # It cannot be imported beside PyTorch 2, which it does not need on MXNet.
+    # GluonCV cannot be imported beside PyTorch 2, and does not need it on MXNet.
     torch = {"torch": sys.modules["torch"]} if "torch" in sys.modules else {}
-    sys.modules["torch"] = None  # type: ignore[assignment]  # as Python marks what is absent
+    sys.modules["torch"] = None  # type: ignore[assignment]  # marks it as absent
     try:
         return import_module("gluoncv")
     finally:
@@ -203,9 +204,9 @@ def _installed_gluoncv() -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """Return the engine's name and version, and how it computes where that may differ.
+    """Return the engine's name and version, and settings that may change its results.
 
-    On PyTorch that is how it multiplies matrices, and on how many threads it computes.
+    On PyTorch these are its way of multiplying matrices, and its number of threads.
 
     Raises
     ------
@@ -225,7 +226,7 @@ def expect(who: str, values: tuple) -> None:
     Raises
     ------
     EngineError
-        One of `values` belongs to it; the message says what to do.
+        A value belongs to it; the message says what to do.
     """
     for value in values:
         if other := _other_engine(type(value)):
@@ -237,7 +238,7 @@ def expect(who: str, values: tuple) -> None:
 
 
 def mxnet_error(kind: type[Exception], message: str) -> Exception:
-    """An error of the library's own, which is of a kind of Python's and MXNet's error, too.
+    """Return an error that is both of a Python type and of MXNet's own error type.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def mxnet_error(kind: type[Exception], message: str) -> Exception:
     Returns
     -------
     Exception
-        To be raised.
+        The error, not raised yet.
     """
     return _error_class(kind)(message)
 
@@ -262,7 +263,7 @@ def _error_class(kind: type[Exception]) -> type[Exception]:
 
 @cache
 def _other_engine(array_type: type) -> str | None:
-    """The engine that a type belongs to, when it is not the one that runs."""
+    """Return the engine of an array type; None for the running engine and for other types."""
     owners = (k for k, p in _PACKAGES.items() if array_type.__module__.startswith(f"{p}."))
     owner = next(owners, None)
     return None if owner == name() else owner

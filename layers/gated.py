@@ -1,4 +1,4 @@
-"""Gated linear units, as the feed-forward layers of transformers."""
+"""Gated linear units: feed-forward layers of transformers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Gated(gluon.HybridBlock):
             self.down = DenseBlock(hidden_channels, channels, prefix="down_", **options)
 
     def _has_bias(self, bias: bool | None) -> bool:
-        """True if the layers have biases; while the default is changing, it is to be given."""
+        """Return True if the layers have biases; warn without `bias`: its default will change."""
         who = type(self).__name__
         if bias is None:
             deprecate(
@@ -52,7 +52,7 @@ class Gated(gluon.HybridBlock):
         return super().__call__(x)
 
     def multiply(self, F, gate, value):
-        """The gated unit: the activation of the gate, times the value."""
+        """Return the gated unit: the activation of the gate, times the value."""
         raise NotImplementedError
 
     def hybrid_forward(self, F, x):
@@ -67,21 +67,21 @@ class Gated(gluon.HybridBlock):
 class SwiGLU(Gated):
     """Feed-forward layer of a transformer, y = down(swish(gate(x)) up(x)), on the last axis.
 
-    `gate`, `up` and `down` are its three `DenseBlock`s. The gated unit alone is the operator
-    `layers.ops.swiglu`.
+    `gate`, `up` and `down` are its three `DenseBlock`s. The product swish(gate) value alone is the
+    operator `layers.ops.swiglu`.
 
     Parameters
     ----------
     in_channels : int
-        Size of the last axis of the input; with 0 it is that of the first call's input.
+        Size of the last axis of the input; 0 takes it from the first call's input.
     hidden_channels : int
-        Size of the last axis of the gate and of what it is multiplied with. For as many weights as
-        without a gate it is two thirds of the usual, such as 8/3 of `in_channels`.
+        Size of the last axis of the gate and of its factor. Two thirds of the usual hidden size,
+        such as 8/3 of `in_channels`, give as many weights as a layer without a gate.
     channels : int
         Size of the last axis of the output.
     bias : bool
-        Whether the three layers have biases. Give it: what is left out is False now, as in the
-        paper, with a DeprecationWarning, and True from the next release, as in all other layers.
+        If True, the three layers have biases. Give it: the default is False now, as in the paper,
+        with a DeprecationWarning, and will be True from the next release, as in all other layers.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
@@ -94,7 +94,7 @@ class SwiGLU(Gated):
     Raises
     ------
     ValueError
-        A size is not a whole number from 1; `in_channels` may be 0.
+        `hidden_channels` or `channels` is not a whole number from 1, or `in_channels` from 0.
     TypeError
         `bias` is neither True nor False.
 
@@ -102,34 +102,34 @@ class SwiGLU(Gated):
     """
 
     def multiply(self, F, gate, value):
-        """swish(gate) value."""
+        """Return swish(gate) value."""
         return swiglu(gate, value)
 
 
 class GeGLU(Gated):
     """Feed-forward layer of a transformer, y = down(GELU(gate(x)) up(x)), on the last axis.
 
-    `gate`, `up` and `down` are its three `DenseBlock`s. The gated unit alone is the operator
-    `layers.ops.geglu_tanh`, with `approximate`; else it is the built-in GELU, which keeps the gate
-    alone, and a product.
+    `gate`, `up` and `down` are its three `DenseBlock`s. With `approximate`, the product GELU(gate)
+    value is the operator `layers.ops.geglu_tanh`. Without it, it is the built-in GELU, which keeps
+    only the gate for backward, and a product.
 
     Parameters
     ----------
     in_channels : int
-        Size of the last axis of the input; with 0 it is that of the first call's input.
+        Size of the last axis of the input; 0 takes it from the first call's input.
     hidden_channels : int
-        Size of the last axis of the gate and of what it is multiplied with. For as many weights as
-        without a gate it is two thirds of the usual, such as 8/3 of `in_channels`.
+        Size of the last axis of the gate and of its factor. Two thirds of the usual hidden size,
+        such as 8/3 of `in_channels`, give as many weights as a layer without a gate.
     channels : int
         Size of the last axis of the output.
     bias : bool
-        Whether the three layers have biases. Give it: what is left out is False now, as in the
-        paper, with a DeprecationWarning, and True from the next release, as in all other layers.
+        If True, the three layers have biases. Give it: the default is False now, as in the paper,
+        with a DeprecationWarning, and will be True from the next release, as in all other layers.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
     approximate : bool
-        Whether GELU is computed with tanh, as in Gemma, and not exactly.
+        If True, compute GELU with tanh, as in Gemma; if False, exactly.
 
     Inputs:
         - **x**: (..., in_channels)
@@ -139,7 +139,7 @@ class GeGLU(Gated):
     Raises
     ------
     ValueError
-        A size is not a whole number from 1; `in_channels` may be 0.
+        `hidden_channels` or `channels` is not a whole number from 1, or `in_channels` from 0.
     TypeError
         `bias` is neither True nor False.
 
@@ -164,7 +164,7 @@ class GeGLU(Gated):
         self._approximate = approximate
 
     def multiply(self, F, gate, value):
-        """GELU(gate) value."""
+        """Return GELU(gate) value."""
         if self._approximate:
             return geglu_tanh(gate, value)
         return F.LeakyReLU(gate, act_type="gelu") * value

@@ -1,4 +1,4 @@
-"""Layers that pass their input on, and change the gradient that comes back."""
+"""Layers that return their input unchanged, and change the gradient in backward."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ class Scaled(gluon.HybridBlock):
 
 
 class GradientReversalBlock(Scaled):
-    """y = x, whose gradient is multiplied by -scale: what follows learns against what precedes.
+    """Identity, y = x, whose gradient is multiplied by -scale, for adversarial training.
 
-    The scale is an array of its own, which is not learned: it may be changed at any time, also of a
-    net that is hybridized, by ``block.scale.set_data(nd.array([0.3]))``.
+    The layers after it learn to solve a task, and the layers before it to prevent that. The scale
+    is a Parameter that is not learned. It can be changed at any time, also in a hybridized net,
+    with ``block.scale.set_data(nd.array([0.3]))``.
 
     Parameters
     ----------
     scale : float
-        At the beginning.
+        Initial value of the scale.
     dtype : str
 
     Inputs:
@@ -66,15 +67,15 @@ class GradientReversalBlock(Scaled):
 
 
 class GradientScaleBlock(Scaled):
-    """y = x, whose gradient is multiplied by a scale.
+    """Identity, y = x, whose gradient is multiplied by a scale.
 
-    The scale is an array of its own, which is not learned: it may be changed at any time, also of a
-    net that is hybridized, by ``block.scale.set_data(nd.array([0.3]))``.
+    The scale is a Parameter that is not learned. It can be changed at any time, also in a
+    hybridized net, with ``block.scale.set_data(nd.array([0.3]))``.
 
     Parameters
     ----------
     scale : float
-        At the beginning.
+        Initial value of the scale.
     dtype : str
 
     Inputs:
@@ -87,14 +88,14 @@ class GradientScaleBlock(Scaled):
 
 
 class GradientClipBlock(Elementwise):
-    """y = x, whose gradient is clipped: its elements to [-value, value], then its norm to `norm`.
+    """Identity, y = x, whose gradient is clipped by elements to ±value, then to a norm of `norm`.
 
     Parameters
     ----------
     value : float
-        The greatest size of an element; by default there is no limit.
+        Greatest absolute value of an element; by default there is no limit.
     norm : float
-        The greatest norm of the whole array; by default there is no limit.
+        Greatest norm of the whole array; by default there is no limit.
 
     Inputs:
         - **x**: any shape

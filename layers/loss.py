@@ -1,4 +1,4 @@
-"""Losses of outputs and labels: one number for each sample."""
+"""Losses of outputs and labels: one loss for each sample."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ __all__ = [
 
 
 class SoftmaxLoss(Weighted):
-    """Cross entropy of softmax(x) with class numbers, -log softmax(x)[label].
+    """Cross entropy of logits with class numbers, -log softmax(x)[label].
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     sparse_label : bool
-        Labels are class numbers; else they are probabilities, and the loss is
-        -Σ label log softmax(x).
+        If True, labels are class numbers; if False, labels are probabilities, and the loss is -Σ
+        label log softmax(x).
     ignore_label : int, optional
-        The class number of samples whose loss and gradient are 0, such as -1.
+        The class number of samples to ignore, such as -1: their loss and gradient are 0.
     smoothing : float
-        The share of a label that is given to all classes alike.
+        Label smoothing: the share of each label that is spread over all classes evenly.
     z_loss : float
-        The factor of log² Σ eˣ, which keeps scores from growing.
+        Factor of the penalty log² Σ eˣ, which keeps logits from growing.
 
     Attributes
     ----------
     ignore_label : int or None
 
     Inputs:
-        - **x**: (n, m) scores, before softmax; or (n, ..., m)
+        - **x**: (n, m) logits; or (n, ..., m)
         - **label**: (n,) class numbers below m, or (n, ...); the shape of x with
           ``sparse_label=False``
-        - **sample_weight**: (n,) a factor for each sample, or broadcast to the loss from its first
-          axis on; optional
+        - **sample_weight**: (n,) a factor for each sample, or any shape that broadcasts to the loss
+          from its first axis on; optional
     Outputs:
-        - **loss**: (n,), or (n, ...), of which gluon's SoftmaxCrossEntropyLoss gives the mean (n,)
+        - **loss**: (n,), or (n, ...), where gluon's SoftmaxCrossEntropyLoss gives means (n,)
 
     Raises
     ------
     ValueError
-        Probabilities come with `ignore_label`, `smoothing` is not from 0 to 1, or `z_loss` is below
-        0; the shapes of the inputs do not fit together.
+        Labels are probabilities and `ignore_label` is given; `smoothing` is not from 0 to 1, or
+        `z_loss` is below 0; the shapes of the inputs do not fit together.
     IndexError
         A label is no class: negative, too large, or not a whole number. Labels on a GPU are not
-        checked, for which it would have to wait, nor those inside a larger graph that is compiled,
-        such as that of `compiled_step`: there such a label is that of the nearest class.
+        checked, because a check would have to wait for the GPU, nor are labels inside a larger
+        compiled graph, such as that of `compiled_step`. There, the nearest class is taken.
     """
 
     @formerly("weight batch_axis sparse_label ignore_label smoothing z_loss")
@@ -90,7 +90,7 @@ class SoftmaxLoss(Weighted):
                 "  expected None with sparse_label=False",
             )
         self._sparse_label, self._options, self.ignore_label = sparse_label, options, ignore_label
-        # Where the operator refuses labels of no class itself, it computes the loss alone.
+        # If the operator itself refuses labels of no class, it computes the loss by itself.
         self._is_one_operator = sparse_label and not options and adapter().refuses_classes
 
     def _expect(self, x, label, sample_weight=None):
@@ -99,7 +99,7 @@ class SoftmaxLoss(Weighted):
         expect_shapes(len(x.shape) > 1, who, "scores (n, m), or (n, ..., m)", x=x)
         if label.shape not in allowed:
             expect_shapes(False, who, self._expected_label(x, label), x=x, label=label)
-        # Not hybridized, the operator refuses a label of no class itself; compiled code would not.
+        # Eagerly, the operator itself refuses a label of no class; compiled code does not.
         if self._sparse_label and (self._active or not self._is_one_operator):
             expect_classes(who, label, x.shape[-1], self._options)
         self._expect_weights(sample_weight, shape)
@@ -132,13 +132,13 @@ class SoftmaxLoss(Weighted):
 
 
 def log_sum_exp(F, x):
-    """log Σ eˣ over the last axis, without overflow."""
+    """Return log Σ eˣ over the last axis, without overflow."""
     top = F.BlockGrad(F.max(x, axis=-1, keepdims=True))
     return F.squeeze(F.log(F.sum(F.exp(F.broadcast_sub(x, top)), -1, True)) + top, axis=-1)
 
 
 def expect_classes(who, label, count, options):
-    """Refuse a label that is no class, nor the one that is ignored."""
+    """Refuse a label that is neither a class nor the ignored label."""
     ignored = options.get("ignore_label")
     beside = "" if ignored is None else f", or ignore_label {ignored}"
     expected = f"one of the {count} classes, whole numbers from 0 to {count - 1}{beside}"
@@ -146,7 +146,7 @@ def expect_classes(who, label, count, options):
 
 
 def target_options(loss, ignore_label, smoothing, z_loss):
-    """The attributes of a cross entropy that are not the defaults.
+    """Return the attributes of a cross entropy that differ from their defaults.
 
     Raises
     ------
@@ -165,23 +165,23 @@ def target_options(loss, ignore_label, smoothing, z_loss):
 
 
 class LinearCrossEntropyLoss(Weighted):
-    """The last fully connected layer and `SoftmaxLoss` in one, for many classes.
+    """Last fully connected layer of a classifier and `SoftmaxLoss` in one, for many classes.
 
-    The scores x wᵀ + b are never whole in memory. A layer that computes them for predictions shares
-    the Parameters: ``DenseBlock(in_channels, channels, params=loss.params)``.
+    The logits x wᵀ + b are never whole in memory. For predictions, make a layer that computes them
+    with the same Parameters: ``DenseBlock(in_channels, channels, params=loss.params)``.
 
     Parameters
     ----------
     in_channels : int
-        Size of the last axis of the input; with 0 it is that of the first call's input.
+        Size of the last axis of the input; 0 takes it from the first call's input.
     channels : int
-        The number of classes.
+        Number of classes.
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     bias : bool
-        Whether there is one.
+        If True, the layer has a bias.
     ignore_label, smoothing, z_loss
         As for `SoftmaxLoss`.
     weight_initializer, bias_initializer : str or Initializer, optional
@@ -198,12 +198,12 @@ class LinearCrossEntropyLoss(Weighted):
     Raises
     ------
     ValueError
-        `channels` is not a whole number from 1; `in_channels` may be 0; `smoothing` is not from
-        0 to 1; the shapes of the inputs do not fit together.
+        `channels` is not a whole number from 1, or `in_channels` from 0; `smoothing` is not from 0
+        to 1; the shapes of the inputs do not fit together.
     TypeError
         `bias` is neither True nor False.
     IndexError
-        A label is no class; where this is not checked, as for `SoftmaxLoss`.
+        A label is no class; it is checked in the same cases as for `SoftmaxLoss`.
 
     E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
     """
@@ -262,7 +262,7 @@ class LinearCrossEntropyLoss(Weighted):
 
 
 class OfElements(Weighted):
-    """The mean loss of a sample's elements."""
+    """A loss that is the mean over a sample's elements."""
 
     def _loss(self, F, x, label):
         raise NotImplementedError
@@ -278,14 +278,14 @@ class OfElements(Weighted):
         return f"a label {x.shape}"
 
     def hybrid_forward(self, F, x, label, sample_weight=None):
-        # Rows of samples, which refuse a label of as many elements in another order.
+        # Flatten each sample, so that a label with its elements in another order is refused.
         rows = (F.reshape(a, shape=(0, -1)) for a in (x, label))
         loss = self._weighted(F, F.reshape_like(self._loss(F, *rows), x), sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
 class OfYesOrNo(OfElements):
-    """The mean cross entropy of yes or no, for each score of a sample."""
+    """Mean binary cross entropy over the logits of a sample."""
 
     def _expected_label(self, x, label):
         *rows, count = x.shape
@@ -295,20 +295,21 @@ class OfYesOrNo(OfElements):
 
 
 class SigmoidLoss(OfYesOrNo):
-    """Cross entropy of sigmoid(x) with yes or no, -t log p - (1 - t) log(1 - p).
+    """Binary cross entropy of logits, -t log p - (1 - t) log(1 - p) with p = sigmoid(x).
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
 
     Inputs:
-        - **x**: (n, ...) scores, before the logistic function
-        - **label**: the shape of x, sizes of 1 after the first aside; from 0 to 1, of any dtype
-        - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
-          on; optional
+        - **x**: (n, ...) logits
+        - **label**: the shape of x, where axes of size 1 after the first may differ; numbers from 0
+          to 1, of any dtype
+        - **sample_weight**: (n,) a factor for each sample, or any shape that broadcasts to x from
+          its first axis on; optional
     Outputs:
         - **loss**: (n,), the mean over the other axes
 
@@ -323,25 +324,25 @@ class SigmoidLoss(OfYesOrNo):
 
 
 class FocalLoss(OfYesOrNo):
-    """Cross entropy of yes or no in which what is right already counts little, -α (1 - p)ᵞ log p.
+    """Binary cross entropy that gives well-classified samples little weight, -α (1 - p)ᵞ log p.
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     gamma : float
-        The exponent: the larger it is, the less those samples count that are right already; 0 is
-        plain cross entropy.
+        Exponent: the larger, the less weight have well-classified samples; 0 gives cross entropy.
     alpha : float
-        The weight of labels 1; that of labels 0 is 1 - alpha.
+        Weight of labels 1; labels 0 have 1 - alpha.
 
     Inputs:
-        - **x**: (n, ...) scores, before the logistic function
-        - **label**: the shape of x, sizes of 1 after the first aside; 0 or 1, of any dtype
-        - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
-          on; optional
+        - **x**: (n, ...) logits
+        - **label**: the shape of x, where axes of size 1 after the first may differ; 0 or 1, of any
+          dtype
+        - **sample_weight**: (n,) a factor for each sample, or any shape that broadcasts to x from
+          its first axis on; optional
     Outputs:
         - **loss**: (n,), the mean over the other axes
 
@@ -374,24 +375,24 @@ class FocalLoss(OfYesOrNo):
 
 
 class HuberLoss(OfElements):
-    """e² / (2 rho) for errors e = |x - label| up to rho, e - rho / 2 beyond.
+    """Huber loss, e² / (2 rho) for errors e = |x - label| up to rho, e - rho / 2 beyond.
 
     It is the built-in operator `smooth_l1` of x - label.
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     rho : float
-        Errors beyond it have gradients of one size.
+        The error from which on all gradients have one size.
 
     Inputs:
         - **x**: (n, ...)
-        - **label**: the shape of x, sizes of 1 after the first aside
-        - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
-          on; optional
+        - **label**: the shape of x, where axes of size 1 after the first may differ
+        - **sample_weight**: (n,) a factor for each sample, or any shape that broadcasts to x from
+          its first axis on; optional
     Outputs:
         - **loss**: (n,), the mean over the other axes
 
@@ -416,27 +417,27 @@ class HuberLoss(OfElements):
 
 
 class CTCLoss(gluon.loss.CTCLoss):
-    """-log p(label | softmax(x)) of sequences whose labels have no places in time.
+    """Connectionist temporal classification, -log p(label | softmax(x)), of unaligned sequences.
 
-    It is Gluon's, with either end of the classes for blank. Labels that do not fit into the time
-    have loss and gradient 0.
+    It is Gluon's loss with a choice of the blank class. If a label is longer than the time allows,
+    its loss and gradient are 0.
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     layout : {'NTC', 'TNC'}
         The axes of x: samples, time, classes. It takes the place of `batch_axis`.
     label_layout : {'NT', 'TN'}
         The axes of the label.
     blank : {'last', 'first'}
-        The class that is no label: the last, with -1 behind the end of labels; or 0, with 0 there.
+        The blank class: the last class, with labels padded by -1; or class 0, with padding 0.
 
     Inputs:
-        - **pred**: (n, time, classes) scores, before softmax
+        - **pred**: (n, time, classes) logits
         - **label**: (n, length) class numbers
-        - **pred_lengths**: (n,), how much of the time is valid, optional
-        - **label_lengths**: (n,), how many labels there are, optional
+        - **pred_lengths**: (n,) the number of valid time steps; optional
+        - **label_lengths**: (n,) the number of labels; optional
         - **sample_weight**: (n,) a factor for each sample, optional
     Outputs:
         - **loss**: (n,)
@@ -467,7 +468,7 @@ class CTCLoss(gluon.loss.CTCLoss):
         self._axes, self._blank = (layout, label_layout), blank
 
     def __call__(self, *inputs, **named):
-        """The loss of each sample, for inputs by position or by name.
+        """Return the loss of each sample; inputs are given by position or by name.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Nets made of this library's layers: a perceptron, a mixer, a vision transformer, a detector."""
+"""Nets of this library's layers: a perceptron, a mixer, a vision transformer, a detector."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["mixer", "mlp", "ssd_lite", "vit"]
 _GATED = {"swiglu": SwiGLU, "geglu": GeGLU}
 _NORMS = {"layer": LayerNormBlock, "rms": RMSNormBlock, "batch": gluon.nn.BatchNorm}
 
-# Magnitudes of Xavier's initializer that bring signals through an activation in their size: a
-# sigmoid's slope is at most 1/4, and relu and its like are 0 for half of their inputs.
+# Magnitudes of Xavier's initializer that keep the size of signals through an activation: the slope
+# of a sigmoid is at most 1/4, and relu and its like are 0 for half of their inputs.
 _MAGNITUDES = {"sigmoid": 48, "tanh": 3, "softsign": 3}
 _LIKE_RELU = 6
 
@@ -39,38 +39,39 @@ def mlp(
     dropout: float = 0.0,
     residual: bool = False,
 ):
-    """Multi-layer perceptron: hidden layers y = dropout(activation(norm(W x + b))), then W x + b.
+    """Return a multi-layer perceptron: layers dropout(activation(norm(W x + b))), then W x + b.
 
-    With `residual` a hidden layer adds x to y, or V x where their sizes differ. A gated unit is
-    y = dropout(norm(SwiGLU(x))), as wide inside as its output.
+    With `residual`, a hidden layer adds its input x to its output, or V x if their sizes differ. A
+    hidden layer with a gated unit is dropout(norm(SwiGLU(x))), as wide inside
+    as its output.
 
     Parameters
     ----------
     in_channels : int
-        Features of a sample; with 0 they are those of the first call's input.
+        Features of a sample; 0 takes them from the first call's input.
     hidden_channels : sequence of int
-        The size of each hidden layer.
+        Size of each hidden layer.
     channels : int
-        Outputs for a sample.
+        Outputs per sample.
     activation : str
         'swiglu' or 'geglu', or a name that DenseBlock takes, such as 'sigmoid', 'relu', 'tanh',
         'gelu', 'silu'.
     norm : str, optional
         'layer', 'rms' or 'batch'.
     dropout : float
-        The share of a hidden layer's units that is 0 in a step of training.
+        Share of a hidden layer's units that is set to 0 in a step of training.
     residual : bool
 
     Returns
     -------
     HybridSequential
-        (n, in_channels) to (n, channels). Its parameters await `initialize`.
+        A net that maps (n, in_channels) to (n, channels), not initialized.
 
     Raises
     ------
     ValueError
         `activation` or `norm` is unknown, `dropout` is not in [0, 1), `hidden_channels` is no
-        sequence, or it or `channels` has a value that is no whole number from 1.
+        sequence, or it or `channels` holds a value that is no whole number from 1.
     """
     if isinstance(hidden_channels, str) or not isinstance(hidden_channels, Sequence):
         raise mxnet_error(
@@ -106,31 +107,31 @@ def mixer(
     depth: int = 2,
     dropout: float = 0.0,
 ):
-    """MLP-Mixer: blocks of two perceptrons, one across the patches of an image, one across units.
+    """Return an MLP-Mixer: blocks of a perceptron across patches and one across channels.
 
-    x += mlp(norm(x)ᵀ)ᵀ, then x += mlp(norm(x)); after the last block the mean over the patches of
-    norm(x), and an affine map.
+    Each block computes x += mlp(norm(x)ᵀ)ᵀ, then x += mlp(norm(x)). After the last block, an affine
+    map follows the mean of norm(x) over patches.
 
     Parameters
     ----------
     image : tuple of int
         Channels, height and width.
     channels : int
-        Outputs for an image.
+        Outputs per image.
     patch : int
         Height and width of a patch.
     hidden_channels : int
-        The numbers that a patch becomes; perceptrons are 2 (across patches) and 4 times as wide.
+        Size of a patch's vector; hidden layers are 2 times (across patches) and 4 times as wide.
     depth : int
-        How many blocks there are.
+        Number of blocks.
     dropout : float
-        The share of each perceptron's outputs that is 0 in a step of training.
+        Share of each perceptron's outputs that is set to 0 in a step of training.
 
     Returns
     -------
     HybridSequential
-        Images, or their numbers in rows, (n, c, height, width) or (n, c * height * width), to
-        (n, channels). Its parameters await `initialize`.
+        A net that maps images (n, c, height, width), or flattened images (n, c * height * width),
+        to (n, channels), not initialized.
 
     Raises
     ------
@@ -167,34 +168,34 @@ def vit(
     num_heads: int = 4,
     dropout: float = 0.0,
 ):
-    """Vision transformer: blocks of attention between the patches of an image, and of SwiGLU.
+    """Return a vision transformer: blocks of attention between the patches of an image, and SwiGLU.
 
-    Patches become vectors, to which one for each place is added, and which is learned. Blocks are
-    x += attention(norm(x)), then x += SwiGLU(norm(x)); after the last the mean over the patches of
-    norm(x), and an affine map.
+    Patches become vectors, to which a learned vector for each position is added. Each block
+    computes x += attention(norm(x)), then x += SwiGLU(norm(x)). After the last block, an affine map
+    follows the mean of norm(x) over patches.
 
     Parameters
     ----------
     image : tuple of int
         Channels, height and width.
     channels : int
-        Outputs for an image.
+        Outputs per image.
     patch : int
         Height and width of a patch.
     hidden_channels : int
         Size of a patch's vector.
     depth : int
-        How many blocks there are.
+        Number of blocks.
     num_heads : int
         Heads of each attention.
     dropout : float
-        The share of the outputs of attention and SwiGLU that is 0 in a step of training.
+        Share of the outputs of attention and SwiGLU that is set to 0 in a step of training.
 
     Returns
     -------
     HybridSequential
-        Images, or their numbers in rows, (n, c, height, width) or (n, c * height * width), to
-        (n, channels). Its parameters await `initialize`.
+        A net that maps images (n, c, height, width), or flattened images (n, c * height * width),
+        to (n, channels), not initialized.
 
     Raises
     ------
@@ -237,34 +238,34 @@ def ssd_lite(
     sizes: Sequence[Sequence[float]] = ((0.2, 0.28), (0.36, 0.45), (0.6, 0.8)),
     ratios: Sequence[float] = (1.0, 0.6, 1.6),
 ):
-    """Single shot detector whose heads are separable convolutions, for objects in small images.
+    """Return a single shot detector with separable convolutions, for objects in small images.
 
-    Convolutions make feature maps, each of half the height and width of the one before, the first
-    of a quarter of the image's. Each place of a map has anchors: boxes of each of the map's sizes
-    with the first ratio, and of its first size with each other ratio. For each anchor a head, a
-    convolution of each channel by itself and then an affine map of the channels, gives scores of
-    the classes and by how much the object's box differs from the anchor.
+    Convolutions make feature maps; the first has a quarter of the image's height and width, and
+    each next map half of the height and width of the map before. Each pixel of a map has anchors:
+    boxes of each of the map's sizes with the first ratio, and boxes of its first size with each
+    other ratio. For each anchor, a head computes class scores, and the offset of the object's box
+    from the anchor. A head is a depthwise convolution, then an affine map of the channels.
 
     Parameters
     ----------
     image : tuple of int
         Channels, height and width.
     classes : int
-        Of objects, without the background.
+        Number of classes of objects, without the background.
     hidden_channels : int
-        Channels of the first convolutions; those of the maps are 2, 4, 4, ... times as many.
+        Channels of the first convolutions; the maps have 2, 4, 4, ... times as many.
     sizes : sequence of sequences of float
-        Of the anchors of each map, as parts of the image's height.
+        Sizes of the anchors of each map, as fractions of the image's height.
     ratios : sequence of float
-        Width divided by height of an anchor.
+        Width of an anchor divided by its height.
 
     Returns
     -------
     SSD
-        (n, channels, height, width) to three arrays, for k anchors: scores (n, k, classes + 1),
-        the background's first; offsets (n, 4 k); and the anchors (1, k, 4), with their left, upper,
-        right and lower edges in parts of the image. `MultiBoxTarget` and `MultiBoxDetection` of
-        MXNet take them. Its parameters await `initialize`.
+        A net, not initialized, that maps (n, channels, height, width) to three arrays, for k
+        anchors: scores (n, k, classes + 1), with the background first; offsets (n, 4 k); and
+        anchors (1, k, 4), the left, upper, right and lower edges as fractions of the image.
+        `MultiBoxTarget` and `MultiBoxDetection` of MXNet take them.
 
     Raises
     ------
@@ -294,13 +295,13 @@ def ssd_lite(
 
 
 class Residual(gluon.HybridBlock):
-    """Layers in a row, beside which their input goes: y = x + layers(x), or V x + layers(x).
+    """Layers in a row with a shortcut around them: y = x + layers(x), or V x + layers(x).
 
     Parameters
     ----------
     layers : list of HybridBlock
     units : int, optional
-        The size of the layers' output where it is not that of x.
+        Size of the layers' output, if it differs from that of x.
     """
 
     def __init__(self, layers: list, units: int | None = None, **kwargs):
@@ -319,17 +320,17 @@ class Residual(gluon.HybridBlock):
 
 
 class Patches(gluon.HybridBlock):
-    """Images cut into patches, each a vector of its numbers.
+    """Patches of images, each flattened to a vector.
 
     Inputs:
         - **x**: (n, channels, height, width) or (n, channels * height * width)
     Outputs:
-        - **y**: (n, count, size), row by row, a patch's channels one after another
+        - **y**: (n, count, size), patches row by row, the channels of a patch one after another
 
     Raises
     ------
     ValueError
-        x is of images of another size.
+        x holds images of another size.
     """
 
     def __init__(self, image: tuple[int, int, int], patch: int, **kwargs):
@@ -363,7 +364,7 @@ class Patches(gluon.HybridBlock):
 
     def hybrid_forward(self, F, x):
         (down, across), patch = self._places, self._patch
-        # Rows of images, which in a graph refuse others of as many numbers in all.
+        # Flatten each image first, so that a graph refuses inputs with as many elements in all.
         x = F.reshape(x, shape=(0, -1))
         x = F.reshape(x, shape=(0, self._image[0], down, patch, across, patch))
         x = F.transpose(x, axes=(0, 2, 4, 1, 3, 5))
@@ -394,7 +395,7 @@ class Positions(gluon.HybridBlock):
 
 
 class Transposed(gluon.HybridBlock):
-    """Layers that act on the second axis: the last two axes are exchanged before and after."""
+    """Layers applied to the second axis: the last two axes are swapped before and after."""
 
     def __init__(self, layers: list, **kwargs):
         super().__init__(**kwargs)
@@ -407,7 +408,7 @@ class Transposed(gluon.HybridBlock):
 
 
 class Mean(gluon.HybridBlock):
-    """The mean of the second axis."""
+    """Mean over the second axis."""
 
     def hybrid_forward(self, F, x):
         return F.mean(x, axis=1)
@@ -434,13 +435,13 @@ def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dr
 
 
 def _are_sizes(values) -> bool:
-    """Whether these are numbers above 0, one or more."""
+    """True if `values` is a sequence of one or more numbers above 0."""
     is_given = isinstance(values, Sequence) and bool(values)
     return is_given and all(isinstance(value, Real) and float(value) > 0 for value in values)
 
 
 def _perceptron(units: int, hidden: int, dropout: float) -> list:
-    """The layers of a perceptron with one hidden layer, as wide at its end as at its start."""
+    """Return the layers of a perceptron with one hidden layer, and as many outputs as inputs."""
     relu = mx.init.Xavier(magnitude=_LIKE_RELU)
     first = DenseBlock(units, hidden, activation="gelu", weight_initializer=relu)
     last = DenseBlock(hidden, units, weight_initializer=mx.init.Xavier())

@@ -1,4 +1,4 @@
-"""Normalizations, each a layer around an operator, with its scale gamma and shift beta."""
+"""Normalization layers, each around one operator, with a scale gamma and a shift beta."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GroupNormBlock", "LayerNormBlock", "RMSNormBlock"]
 
 
 class Normalization(gluon.HybridBlock):
-    """What normalizations share: a scale gamma, by default 1, and options of both parameters."""
+    """Base of normalizations: the parameter gamma, and the options of gamma and beta."""
 
     gamma: gluon.Parameter
 
@@ -26,7 +26,7 @@ class Normalization(gluon.HybridBlock):
         self._make("gamma", in_channels, scale, gamma_initializer, dtype)
 
     def _make(self, name: str, in_channels: int, learned: bool, init, dtype: str) -> None:
-        """Make a parameter; one that is not learned keeps its first values."""
+        """Make a parameter; one that is not learned keeps its initial value."""
         with self.name_scope():
             made = self.params.get(
                 name,
@@ -34,7 +34,7 @@ class Normalization(gluon.HybridBlock):
                 dtype=dtype,
                 init=init,
                 allow_deferred_init=True,
-                **({} if learned else {"grad_req": "null"}),  # a shared one keeps its own
+                **({} if learned else {"grad_req": "null"}),  # a shared one keeps its grad_req
             )
         setattr(self, name, made)
 
@@ -52,11 +52,11 @@ class LayerNormBlock(Normalization):
     Parameters
     ----------
     in_channels : int
-        Size of the last axis; with 0 it is that of the first call's input.
+        Size of the last axis; 0 takes it from the first call's input.
     epsilon : float
         Added to the variance.
     center, scale : bool
-        Whether beta and gamma are learned.
+        If True, beta and gamma are learned.
     gamma_initializer, beta_initializer : str or Initializer
     dtype : str
 
@@ -91,15 +91,15 @@ class LayerNormBlock(Normalization):
 
     @classmethod
     def of(cls, old) -> LayerNormBlock:
-        """A layer in place of Gluon's, with its Parameters: y is that of the old layer.
+        """Return a layer that replaces Gluon's and shares its Parameters: the output is the same.
 
-        `gamma` and `beta` are the same Parameter objects, with their names and values, and are
-        learned where they were.
+        `gamma` and `beta` are the same Parameter objects, with their names and values. They are
+        learned if they were before.
 
         Parameters
         ----------
         old : gluon.nn.LayerNorm or LayerNormBlock
-            Of the last axis, -1. It need not be initialized yet.
+            A layer that normalizes the last axis, -1. It need not be initialized yet.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class LayerNormBlock(Normalization):
         Raises
         ------
         TypeError
-            `old` is neither, or of a class with a forward pass of its own.
+            `old` is of another class, or of a class with a forward pass of its own.
         ValueError
             `old` normalizes another axis.
         """
@@ -130,11 +130,11 @@ class RMSNormBlock(Normalization):
     Parameters
     ----------
     in_channels : int
-        Size of the last axis; with 0 it is that of the first call's input.
+        Size of the last axis; 0 takes it from the first call's input.
     epsilon : float
         Added to the mean square.
     scale : bool
-        Whether gamma is learned.
+        If True, gamma is learned.
     gamma_initializer : str or Initializer
     dtype : str
 
@@ -171,20 +171,20 @@ class RMSNormBlock(Normalization):
 class GroupNormBlock(Normalization):
     """Group normalization, y = gamma (x - mean) / √(variance + epsilon) + beta.
 
-    Mean and variance are those of a sample's channels of one group, over all places. Each channel
-    has its own gamma and beta; those of Gluon's GroupNorm are one for each group.
+    Mean and variance are taken over the channels of one group and all positions of a sample. Each
+    channel has its own gamma and beta; Gluon's GroupNorm has one for each group.
 
     Parameters
     ----------
     in_channels : int
-        How many channels there are; with 0 as many as in the first call's input.
+        Number of channels; 0 takes it from the first call's input.
     num_groups : int
-        How many groups the channels, axis 1, make. Other libraries give it by position, before the
-        channels; here both are given by name.
+        Number of groups into which the channels, axis 1, are split. Other libraries take it by
+        position, before the channels; here both are given by name.
     epsilon : float
         Added to the variance.
     center, scale : bool
-        Whether beta and gamma are learned.
+        If True, beta and gamma are learned.
     gamma_initializer, beta_initializer : str or Initializer
     dtype : str
 
@@ -196,8 +196,8 @@ class GroupNormBlock(Normalization):
     Raises
     ------
     ValueError
-        `in_channels` is not a whole number from 0, or `num_groups` not one from 1 that divides it;
-        in the first call, it does not divide the channels of x.
+        `in_channels` is not a whole number from 0, or `num_groups` not a whole number from 1 that
+        divides it; in the first call, `num_groups` does not divide the channels of x.
     """
 
     beta: gluon.Parameter
@@ -232,20 +232,20 @@ class GroupNormBlock(Normalization):
 
     @classmethod
     def of(cls, old, in_channels: int = 0) -> GroupNormBlock:
-        """A layer in place of Gluon's, with its Parameters or their values: y is the old layer's.
+        """Return a layer that replaces Gluon's, with its parameters or their values: same output.
 
-        Of an InstanceNorm, `gamma` and `beta` are the same Parameter objects, with a group for each
-        channel. Gluon's GroupNorm has one gamma and one beta for each group, so there the
-        Parameters are new ones of the same names, (in_channels,), with each group's value for all
-        of its channels.
+        For an InstanceNorm, `gamma` and `beta` are the same Parameter objects, and each channel is
+        a group. Gluon's GroupNorm has one gamma and one beta for each group. For it, the Parameters
+        are new, with the same names and the shape (in_channels,), and repeat each group's value for
+        all its channels.
 
         Parameters
         ----------
         old : gluon.nn.GroupNorm, gluon.nn.InstanceNorm or GroupNormBlock
             A GroupNorm must be initialized.
         in_channels : int
-            How many channels there are; a GroupNorm does not know it. With 0 it is the size of the
-            other layers' gamma.
+            Number of channels, which a GroupNorm does not know. 0 takes the size of gamma of the
+            other layers.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class GroupNormBlock(Normalization):
         Raises
         ------
         TypeError
-            `old` is none of these, or of a class with a forward pass of its own.
+            `old` is of none of these classes, or of a class with a forward pass of its own.
         ValueError
             `in_channels` is needed, or `old` normalizes another axis than 1.
         """
@@ -303,12 +303,12 @@ class GroupNormBlock(Normalization):
 
 
 def _epsilon(old) -> float:
-    """Of one of this library's normalizations, or of Gluon's."""
+    """Return the epsilon of a normalization of this library or of Gluon."""
     return old._attributes["epsilon"] if isinstance(old, Normalization) else old._epsilon
 
 
 def _shared(old) -> dict[str, Any]:
-    """The arguments by which a layer has gamma and beta of another one."""
+    """Return the arguments that make a layer share gamma and beta of another one."""
     return {
         "in_channels": old.gamma.shape[0],
         "gamma_initializer": old.gamma.init,

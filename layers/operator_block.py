@@ -24,11 +24,12 @@ class OperatorBlock(gluon.HybridBlock):
     Parameters
     ----------
     op : Operator, callable or str
-        The operator to call with the layer's inputs and Parameters, written in any way; or the name
-        of a registered one.
+        The operator to call with the layer's inputs and Parameters, however it was written; or the
+        name of a registered operator.
     params : str, sequence of str, or dict of str to dict
-        The inputs that are Parameters; in a dict with options of ``ParameterDict.get``, such as
-        `shape`, `init`, `lr_mult`. The operator infers missing shapes at the first call.
+        Names of the inputs that become Parameters. In a dict, each name has options of
+        ``ParameterDict.get``, such as `shape`, `init`, `lr_mult`. The operator infers missing
+        shapes at the first call.
     prefix : str, optional
     **attributes
         The operator's attributes.
@@ -41,9 +42,9 @@ class OperatorBlock(gluon.HybridBlock):
     Raises
     ------
     TypeError
-        `op` is neither an operator, nor a function whose parameters are known, nor a name; it has
-        no such input or attribute, or the input's name is that of an attribute of Blocks; `params`
-        has an option that Parameters have not.
+        `op` is no operator, no function with known parameters, and no name; it has no such input or
+        attribute; the input's name is an attribute of Blocks; or `params` has an option that
+        Parameters do not have.
     ValueError
         No operator is registered under the name.
     """
@@ -106,7 +107,7 @@ class OperatorBlock(gluon.HybridBlock):
         call = partial(F.Custom, op_type=self._op) if isinstance(self._op, str) else self._op
         rest = iter(inputs)
         arrays = [params[n] if n in params else next(rest, None) for n in self._inputs]
-        while arrays and arrays[-1] is None:  # a function has defaults of its own
+        while arrays and arrays[-1] is None:  # a function has its own defaults
             arrays.pop()
         return call(*arrays, *rest, **self._attributes)
 
@@ -116,7 +117,7 @@ class OperatorBlock(gluon.HybridBlock):
 
 
 def _inputs(op: Any, attributes: dict[str, Any]) -> tuple[str, ...]:
-    """The names of an operator's inputs, states among them."""
+    """Return the names of an operator's inputs, including its states."""
     if isinstance(op, str):
         return _registered_inputs(op, attributes)
     if hasattr(op, "inputs"):
@@ -136,27 +137,27 @@ def _inputs(op: Any, attributes: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]:
-    """The names of the inputs of an operator that is registered under a name."""
+    """Return the names of the inputs of the operator that is registered under a name."""
     for operator in engine.adapter().registered():
-        if operator.name == name:  # asked here: Apache MXNet crashes where its Prop refuses one
+        if operator.name == name:  # checked here: Apache MXNet crashes if its Prop refuses one
             operator.read_node(attributes)
     try:
         node = sym.Custom(op_type=name, name="of", **attributes)
     except mx.base.MXNetError as error:
-        if isinstance(error, TypeError):  # it is registered, and refuses these arguments
+        if isinstance(error, TypeError):  # it is registered, but refuses these attributes
             raise
         names = [known.name for known in engine.adapter().registered()]
         raise mxnet_error(
             ValueError,
             f"OperatorBlock: no operator is registered under the name {name!r}"
-            f"{did_you_mean(name, names)}\n  expected the name of one, of a module that is "
-            "imported",
+            f"{did_you_mean(name, names)}\n  expected the name of an operator whose module "
+            "is imported",
         ) from error
     return tuple([variable.removeprefix("of_") for variable in node.list_inputs()])
 
 
 def _expect_attributes(op: Any, inputs: tuple[str, ...], attributes: dict[str, Any]) -> None:
-    """Refuse attributes that an operator or a function has not, where it is known which it has."""
+    """Refuse attributes that are not among the known ones of an operator or function."""
     if isinstance(op, str):
         return
     if hasattr(op, "inputs"):
@@ -177,7 +178,7 @@ def _expect_attributes(op: Any, inputs: tuple[str, ...], attributes: dict[str, A
 
 
 def _expect_options(name: str, options: Any) -> None:
-    """Refuse what are no options of a Parameter."""
+    """Refuse options that Parameters do not have."""
     if not isinstance(options, Mapping):
         raise mxnet_error(
             TypeError,

@@ -1,4 +1,4 @@
-"""Losses of samples that belong together, and of others: one number for each pair or triplet."""
+"""Losses of pairs and triplets of samples that belong together or not, one for each."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ __all__ = ["ContrastiveLoss", "InfoNCELoss", "TripletLoss"]
 
 
 def expect_rows(who, **arrays):
-    """Refuse arrays that are not (n, k), all of one shape."""
+    """Refuse arrays that are not all of one shape (n, k)."""
     shapes = {a.shape for a in arrays.values()}
     fits = len(shapes) == 1 and len(*shapes) == 2
     expect_shapes(fits, who, f"{', '.join(arrays)} (n, k), of one shape", **arrays)
 
 
 class ContrastiveLoss(Weighted):
-    """Loss of pairs, ½ t d² + ½ (1 - t) max(0, margin - d)² with their distance d = |x - z|.
+    """Contrastive loss of pairs, ½ t d² + ½ (1 - t) max(0, margin - d)², with d = |x - z|.
 
-    It is composed of built-in operators, of which only x - z is as large as the inputs.
+    It is composed of built-in operators; of their results, only x - z is as large as the inputs.
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     margin : float
-        The distance beyond which pairs that do not belong together count no more.
+        Distance from which on pairs that do not belong together have the loss 0.
 
     Inputs:
         - **x**, **z**: (n, k)
@@ -65,7 +65,7 @@ class ContrastiveLoss(Weighted):
     def hybrid_forward(self, F, x, z, label, sample_weight=None):
         square = F.sum(F.square(x - z), axis=1)
         label = F.reshape_like(label, square)
-        d = F.sqrt(F.maximum(square, 1e-12))  # of 0 it has no derivative
+        d = F.sqrt(F.maximum(square, 1e-12))  # the square root has no derivative at 0
         loss = F.where(label, square, F.square(F.relu(self._margin - d))) / 2
         return self._weighted(F, loss, sample_weight)
 
@@ -76,11 +76,11 @@ class TripletLoss(Weighted):
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     margin : float
-        The loss is 0 where |x - far|² exceeds |x - near|² by this.
+        The loss is 0 where |x - far|² exceeds |x - near|² by at least this.
 
     Inputs:
         - **x**, **near**, **far**: (n, k)
@@ -113,25 +113,26 @@ class TripletLoss(Weighted):
 
 
 class InfoNCELoss(Weighted):
-    """Loss of pairs, each of which is told from all others, -log softmax(x zᵀ / temperature)[own].
+    """InfoNCE loss, which tells each pair from all others, -log softmax(x zᵀ / temperature)[own].
 
     The matrix x zᵀ is never whole in memory.
 
     Parameters
     ----------
     weight : float, optional
-        A factor for all samples.
+        A factor for all losses.
     batch_axis : int
         The axis of samples.
     temperature : float
-        The smaller, the more the nearest of the others count.
+        The smaller it is, the more weight the most similar other pairs have.
     normalize : bool
-        Whether rows of x and z are scaled to length 1 first.
+        If True, scale the rows of x and z to length 1 first.
     symmetric : bool
-        The mean of the loss and that of x and z exchanged, as for images and their texts.
+        If True, take the mean of the loss and the loss with x and z exchanged, as for images and
+        their texts.
 
     Inputs:
-        - **x**, **z**: (n, k); rows of the same number belong together
+        - **x**, **z**: (n, k); row i of x and row i of z belong together
         - **sample_weight**: (n,) a factor for each pair, optional
     Outputs:
         - **loss**: (n,)

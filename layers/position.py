@@ -1,4 +1,4 @@
-"""Positions of a sequence."""
+"""Positional embeddings of sequences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RotaryBlock"]
 
 
 class RotaryBlock(gluon.HybridBlock):
-    """Rotary embedding: position p turns each pair (x_i, x_{i+d/2}) by the angle p base^(-2i/d).
+    """Rotary embedding: position p rotates each pair (x_i, x_{i+d/2}) by the angle p base^(-2i/d).
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class RotaryBlock(gluon.HybridBlock):
         The input has less than two axes, or an odd d.
 
     J. Su et al., RoFormer: enhanced transformer with rotary position embedding, arXiv:2104.09864,
-    2021; with the pairs of GPT-NeoX and LLaMA, where the paper takes neighbours.
+    2021. The pairs follow GPT-NeoX and LLaMA; the paper pairs neighbours.
     """
 
     @formerly("offset base")

@@ -1,4 +1,4 @@
-"""Layers that round, with gradients by which a net learns in spite of it."""
+"""Layers that round, with gradients that let a net learn nevertheless."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LSQBlock", "StraightRoundBlock", "StraightSignBlock"]
 
 
 class StraightRoundBlock(Elementwise):
-    """y = round(x), with the gradient of y = x; halves go away from zero.
+    """Rounding, y = round(x), with the gradient of y = x; halves are rounded away from zero.
 
     Inputs:
         - **x**: any shape
@@ -29,7 +29,7 @@ class StraightRoundBlock(Elementwise):
 
 
 class StraightSignBlock(Elementwise):
-    """y = 1 where x ≥ 0, else -1, with the gradient of y = min(max(x, -1), 1).
+    """Sign, y = 1 where x ≥ 0, else -1, with the gradient of y = min(max(x, -1), 1).
 
     Inputs:
         - **x**: any shape
@@ -44,20 +44,21 @@ class StraightSignBlock(Elementwise):
 
 
 class LSQBlock(gluon.HybridBlock):
-    """Activations rounded to whole multiples of a scale that is learned.
+    """Activations rounded to multiples of a learned scale.
 
-    y = s round(clip(x / s, -p, q)), with p = 2ᵇ⁻¹ and q = 2ᵇ⁻¹ - 1 for b bits, or 0 and 2ᵇ - 1. It
-    is fake quantization: y is of the dtype of x. At the first call the scale is set from x, to
-    2 mean|x| / √q. If that call only makes a graph, as in a net that is hybridized before its first
-    call, the values of x are not known there, and the scale begins as for a mean|x| of 0.8, which
-    standard normal values have: call the net once before `hybridize` to avoid it.
+    y = s round(clip(x / s, -p, q)) for b bits, with p = 2ᵇ⁻¹ and q = 2ᵇ⁻¹ - 1, or p = 0 and q = 2ᵇ
+    - 1 if not signed. This is fake quantization: y has the dtype of x. The first call sets the
+    scale from x, to 2 mean|x| / √q. If that call only traces a graph, as in a net that is
+    hybridized before its first call, the values of x are not known. The scale then starts as for
+    mean|x| = 0.8, the value of a standard normal distribution. To avoid that, call the net once
+    before `hybridize`.
 
     Parameters
     ----------
     bits : int
-        From 2, or 1 where not signed, to 16.
+        From 2 to 16, or from 1 if not signed.
     signed : bool
-        False where no x is below 0, as after relu.
+        False for x that is never negative, such as the output of relu.
     dtype : str
 
     Inputs:
@@ -68,7 +69,7 @@ class LSQBlock(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        `bits` is not a whole number of those above.
+        `bits` is not a whole number in the range above.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
@@ -94,7 +95,7 @@ class LSQBlock(gluon.HybridBlock):
 
 
 class FromWeight(mx.init.Initializer):
-    """Sets a scale from the values that a Parameter has by then: 2 mean|w| / √q."""
+    """Initializer that sets a scale to 2 mean|w| / √q of a weight's values at that time."""
 
     def __init__(self, weight, bits: int):
         super().__init__()
@@ -105,26 +106,26 @@ class FromWeight(mx.init.Initializer):
 
 
 def scale_of_weight(params, name: str, weight, bits: int):
-    """A scale that is made at the first call, when the weight is there."""
+    """Return a scale that is initialized at the first call, when the weight has its values."""
     limits(bits, signed=True)
     return _scale(params, name, weight.dtype, FromWeight(weight, bits))
 
 
 def scale_of_inputs(params, name: str, dtype: str, bits: int, signed: bool):
-    """A scale that is made at the first call, where `start` sets it."""
+    """Return a scale that is initialized at the first call, where `start` sets it."""
     unknown = 2 * 0.8 / sqrt(limits(bits, signed)[1])
     return _scale(params, name, dtype, mx.init.Constant(unknown))
 
 
 def _scale(params, name: str, dtype, init):
-    # An unknown shape has it made at the first call and not before, when a file may be loaded yet.
+    # An unknown shape defers the initialization to the first call; a file may be loaded before it.
     return params.get(
         name, shape=(0,), dtype=dtype, init=init, wd_mult=0.0, allow_deferred_init=True
     )
 
 
 def start(scale, x, bits: int, signed: bool) -> None:
-    """Set the scale of inputs from those of the first call."""
+    """Set the scale of inputs from the inputs of the first call."""
     try:
         scale.list_data()
     except gluon.parameter.DeferredInitializationError:
@@ -133,10 +134,10 @@ def start(scale, x, bits: int, signed: bool) -> None:
                 first = nd.array([first_scale(x, bits, signed)], dtype=scale.dtype)
             scale.set_data(first)
     except RuntimeError:
-        pass  # it is not initialized, which the call itself says
+        pass  # not initialized; the call itself will raise the error
 
 
 def first_scale(x, bits: int, signed: bool) -> float:
-    """2 mean|x| / √q, or 1 where all x are 0."""
+    """Return 2 mean|x| / √q, or 1 if all x are 0."""
     size = float(nd.mean(nd.abs(x.astype("float32"))).asscalar())
     return 2 * size / sqrt(limits(bits, signed)[1]) or 1.0

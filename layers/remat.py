@@ -1,4 +1,4 @@
-"""A layer that is computed again in backward, to save memory."""
+"""A layer whose forward is computed again in backward, to save memory."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ log = logging.getLogger("layers")
 
 
 class Remat(gluon.HybridBlock):
-    """A layer of which backward needs the inputs only: it is computed again there.
+    """A layer that keeps only its inputs for backward, where its forward runs again.
 
-    For the price of a second forward, nothing that it computes on the way is kept. Random numbers,
-    such as those of Dropout, are the same both times; states, such as the moving statistics of
-    BatchNorm, are updated once. The results are those of the layer itself.
+    It keeps none of the layer's intermediate results, at the price of a second forward. Random
+    numbers, such as the masks of Dropout, are the same both times. States, such as the moving
+    statistics of BatchNorm, are updated once. The results do not change.
 
-    It holds eagerly and in hybridized nets, however they are run. Eagerly, a hybridized layer in it
-    runs plainly; hybridize the Remat, or the net around it, to have the layer recorded or compiled.
-    The first call with gradients keeps what it computes if it is the one that makes the parameters.
+    It works eagerly and in hybridized nets, in each way of running them. Eagerly, a hybridized
+    layer inside runs plainly; to have it recorded or compiled, hybridize the Remat or the net
+    around it. If the first call makes the parameters and computes gradients, it keeps its
+    intermediate results.
 
-    On the MXNet engine the layer runs as it is, with a line in the log. There the environment
-    variable ``MXNET_BACKWARD_DO_MIRROR=1`` saves memory in Symbols that are bound, as by Module;
-    for blocks MXNet 1.9.1 has nothing of the kind.
+    On the MXNet engine, the layer runs without recomputation, and the log says so. There the
+    environment variable ``MXNET_BACKWARD_DO_MIRROR=1`` saves memory in Symbols that are bound, as
+    by Module; MXNet 1.9.1 has nothing of the kind for blocks.
 
     Parameters
     ----------
     block : HybridBlock
-        It is an attribute, `block`. In files of parameters the names are those of the block itself.
-        Its states are to be Parameters with ``differentiable=False``: others are updated twice.
+        The layer, kept as the attribute `block`. Files of parameters use the block's own names. Its
+        states must be Parameters with ``differentiable=False``; other states are updated twice.
     prefix : str, optional
 
     Inputs:
-        - the block's
+        - the inputs of the block
     Outputs:
-        - the block's
+        - the outputs of the block
 
     Raises
     ------
@@ -67,16 +68,16 @@ class Remat(gluon.HybridBlock):
         return self._recomputed.call(*args) if F is nd else self._recomputed.traced(*args)
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Any]:
-        """The parameters by their names in files, which do not tell that they are in a Remat."""
+        """Return the parameters by their names in files, which do not mention the Remat."""
         return self.block._collect_params_with_prefix(prefix)
 
     def load_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Read the block's parameters, with the arguments and errors of its own function."""
+        """Read the block's parameters, with the arguments and errors of its own method."""
         self.block.load_parameters(*args, **kwargs)
 
 
 class AsItIs:
-    """The block on an engine that computes nothing again."""
+    """Block without recomputation, for an engine that cannot recompute."""
 
     is_told = False
 

@@ -1,4 +1,4 @@
-"""The state of an optimizer as named arrays: the same on both engines, and nothing is pickled."""
+"""State of an optimizer as named arrays, the same on both engines, without pickle."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .engine import gluon, mx, nd
 __all__ = ["optimizer_state", "restore_optimizer_state"]
 
 NamedArrays = dict[str, np.ndarray]
-DEEPEST = 9  # a state in a state in a state ...
+DEEPEST = 9  # levels of states inside states
 
 
 def optimizer_state(trainer: Any) -> NamedArrays:
-    """Return what the optimizer of a Trainer, or of a Module, remembers between steps.
+    """Return the state of the optimizer of a Trainer or Module as named arrays.
 
-    These are arrays by name, which `restore_optimizer_state` takes: for each context and parameter
-    its state (``0/state/3/1`` is the second array of parameter 3's), the number of updates of each
-    parameter, and the numbers among the attributes of the optimizer and its scheduler.
+    It has the state of each parameter on each context: ``0/state/3/1`` is the second array of
+    parameter 3 on context 0. It also has the number of updates of each parameter, and the numbers
+    among the attributes of the optimizer and its scheduler. `restore_optimizer_state` takes it.
 
     Parameters
     ----------
     trainer : gluon.Trainer or mx.mod.Module
-        A Module has its optimizer already.
+        A Module must have its optimizer already.
 
     Returns
     -------
@@ -46,19 +46,19 @@ def optimizer_state(trainer: Any) -> NamedArrays:
 
 
 def restore_optimizer_state(trainer: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    """Give an optimizer the state that `optimizer_state` has returned.
+    """Restore the state of an optimizer from the arrays of `optimizer_state`.
 
     Parameters
     ----------
     trainer : gluon.Trainer or mx.mod.Module
-        It has parameters of the same shapes, on as many contexts; those of a Trainer are
-        initialized. A Module's optimizer is made anew, from its present parameters.
+        It must have parameters of the same shapes, on as many contexts. Parameters of a Trainer
+        must be initialized. The optimizer of a Module is made anew, from its present parameters.
     arrays : dict of str to numpy.ndarray
 
     Raises
     ------
     ValueError
-        The state is that of other parameters, or no state of an optimizer.
+        The state belongs to other parameters, or is no state of an optimizer.
     """
     prepare(trainer)
     optimizer, updaters, weights = parts_of(trainer)
@@ -68,7 +68,7 @@ def restore_optimizer_state(trainer: Any, arrays: Mapping[str, np.ndarray]) -> N
         fitted = fitting(optimizer, states, weights)
         updater.states.clear()
         updater.states.update(fitted)
-        # They go to the contexts of their weights with the next update.
+        # The next update moves them to the contexts of their weights.
         updater.states_synced.clear()
         updater.states_synced.update(dict.fromkeys(updater.states, False))
     counts = optimizer._all_index_update_counts
@@ -76,14 +76,14 @@ def restore_optimizer_state(trainer: Any, arrays: Mapping[str, np.ndarray]) -> N
         found.clear()
     for device, found in unflatten(below(arrays, "count"), count_of).items():
         counts.setdefault(int(device), {}).update({key(i): n for i, n in found.items()})
-    if hasattr(optimizer, "counts_loaded"):  # MXNet's stays behind on another context
+    if hasattr(optimizer, "counts_loaded"):  # MXNet's counts stay as they are on another context
         optimizer.counts_loaded()
     for path, target in remembering(optimizer).items():
         restore_numbers(target, path, arrays)
 
 
 def parts_of(trainer: Any) -> tuple[Any, list, dict[Any, Any]]:
-    """Return the optimizer, its updaters, and the weights by the indices that these have."""
+    """Return the optimizer, its updaters, and the weights by the updaters' indices."""
     if isinstance(trainer, gluon.Trainer):
         store = trainer._kvstore if trainer._update_on_kvstore else None
         updaters = [store._updater] if store else trainer._updaters
@@ -95,30 +95,30 @@ def parts_of(trainer: Any) -> tuple[Any, list, dict[Any, Any]]:
 
 
 def prepare(trainer: Any) -> None:
-    """Have an updater for each context, as before a first step."""
+    """Make an updater for each context, as before the first step."""
     if not isinstance(trainer, gluon.Trainer):
-        # A kvstore, over several contexts, has parameters of its own: it is made anew.
+        # A kvstore, used for several contexts, has its own copy of the parameters: make it anew.
         trainer.init_optimizer(optimizer=trainer._optimizer, force_init=True)
         return
     if not trainer._kv_initialized:
         trainer._init_kvstore()
     if trainer._params_to_init:
-        trainer._init_params()  # which copies the first context's to the others
+        trainer._init_params()  # copies the first context's parameters to the others
 
 
 def number_attributes(target: Any, path: str) -> NamedArrays:
-    """The numbers among the attributes of an object."""
+    """Return the numbers among the attributes of an object."""
     found = {name: value for name, value in vars(target).items() if type(value) in (int, float)}
     return {f"{path}/{name}": np.array(value) for name, value in found.items()}
 
 
 def restore_numbers(target: Any, path: str, arrays: NamedArrays) -> None:
-    """Take over what `number_attributes` gave.
+    """Set the attributes of an object to numbers that `number_attributes` returned.
 
     Raises
     ------
     ValueError
-        The object has no such number, or it is none, or several.
+        The object has no such attribute, or a value is not a single number.
     """
     for name, value in below(arrays, path).items():
         if type(vars(target).get(name, "")) not in (int, float, type(None)):
@@ -129,13 +129,13 @@ def restore_numbers(target: Any, path: str, arrays: NamedArrays) -> None:
 
 
 def remembering(optimizer: Any) -> dict[str, Any]:
-    """The objects whose attributes change while it learns: Nadam's schedule, a scheduler's rate."""
+    """Return the objects with attributes that change in training: the optimizer, its scheduler."""
     scheduler = optimizer.lr_scheduler
     return {"optimizer": optimizer} | ({"scheduler": scheduler} if scheduler else {})
 
 
 def flatten(path: str, state: Any, arrays: NamedArrays) -> None:
-    """Add the arrays of a state, which is an array, None, or several of them."""
+    """Add the arrays of a state to `arrays`; a state is an array, None, or a tuple of states."""
     if state is None:
         arrays[f"{path}/none"] = np.zeros(0, "uint8")
     elif isinstance(state, tuple | list):
@@ -148,12 +148,12 @@ def flatten(path: str, state: Any, arrays: NamedArrays) -> None:
 def fitting(optimizer: Any, states: dict[Any, Any], weights: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return states in the dtypes that the optimizer makes for these weights.
 
-    Those of the user's own optimizer may have changed since it made them, and stay as they are.
+    States of a user's own optimizer stay as they are: it may have changed them since it made them.
 
     Raises
     ------
     ValueError
-        One has another form, or is of no parameter of the net; the message names it.
+        A state has another form, or belongs to no parameter of the net; the message names it.
     """
     if others := [index for index in states if index not in weights]:
         raise ValueError(f"it has a state of parameter {quoted(others[0])}, the net has none")
@@ -172,33 +172,33 @@ def fitting(optimizer: Any, states: dict[Any, Any], weights: Mapping[Any, Any]) 
 
 
 def shapes(state: Any) -> Any:
-    """The shapes of a state's arrays, as deep in lists as they are."""
+    """Return the shapes of a state's arrays, nested like the state."""
     if isinstance(state, tuple | list):
         return [shapes(part) for part in state]
     return None if state is None else state.shape
 
 
 def alike(state: Any, made: Any) -> Any:
-    """A state in the dtypes of another of its form."""
+    """Return a state in the dtypes of another state of the same form."""
     if isinstance(state, tuple | list):
         return tuple(map(alike, state, made))
     return state if state is None else state.astype(made.dtype, copy=False)
 
 
 def count_of(array: np.ndarray) -> int:
-    """Return how often a parameter was updated; raises ValueError where it is no count."""
+    """Return the number of updates of a parameter; raise ValueError if it is no count."""
     if array.shape or array.dtype.kind not in "iu" or array < 0:
         raise ValueError(f"a number of updates is {quoted(array.tolist())}; expected a count")
     return int(array)
 
 
 def key(text: str) -> int | str:
-    """The number of a parameter; a Module's has a name."""
+    """Return the index of a parameter: a number, or a name in a Module."""
     return int(text) if text.isdigit() else text
 
 
 def below(arrays: Mapping[str, Any], path: str) -> NamedArrays:
-    """The arrays whose names begin with a path, without it."""
+    """Return the arrays whose names begin with a path, without that path in their names."""
     return {
         name[len(path) + 1 :]: array
         for name, array in arrays.items()
@@ -207,9 +207,9 @@ def below(arrays: Mapping[str, Any], path: str) -> NamedArrays:
 
 
 def unflatten(arrays: NamedArrays, make: Any = None) -> dict[str, Any]:
-    """By the first part of their names: arrays, None, or the tuples or dicts of them.
+    """Nest arrays by the parts of their names, and return them by the first part.
 
-    Raises ValueError where a name has more parts than a state is deep.
+    Raises ValueError if a name has more parts than a state can have levels.
     """
     if deep := next((name for name in arrays if name.count("/") > DEEPEST), None):
         raise ValueError(f"the name {quoted(deep)} has too many parts")

@@ -11,29 +11,30 @@ __all__ = ["compiled_step"]
 
 @formerly("net loss trainer labels")
 def compiled_step(net, loss, trainer, *, labels: int = 1, **options):
-    """A function that trains: ``step(x, ..., label)`` returns the losses of the samples.
+    """Return a function that trains: ``step(x, ..., label)`` returns the losses of the samples.
 
-    One call computes the net's output for all inputs but the label, its losses with the label, and
-    the gradients, and lets the Trainer update the parameters, like ::
+    One call computes the net's outputs for all inputs except the label, the losses, and the
+    gradients, and lets the Trainer update the parameters. It does the same as ::
 
         with autograd.record():
             losses = loss(net(x), label)
         losses.backward()
         trainer.step(x.shape[0])
 
-    On PyTorch forward, loss, backward and update are one compiled graph, made by the first
-    call for each combination of shapes and dtypes, with the Trainer's states and learning rate. The
-    update follows the graph instead if the optimizer is Nadam or your own, if the Trainer is of a
-    subclass, updates on a kvstore or has other parameters than the net, for ``grad_req='add'``, and
-    for weights of 16 bits. On the MXNet engine nothing is compiled: the blocks are hybridized.
+    On PyTorch, forward, loss, backward and update are one compiled graph. The first call with each
+    combination of shapes and dtypes makes it, with the Trainer's states and learning rate. In
+    some cases the update runs after the graph, not inside it: if the optimizer is Nadam or your
+    own, if the Trainer is of a subclass, updates on a kvstore or has other parameters than the net,
+    with ``grad_req='add'``, and for 16-bit weights. On the MXNet engine nothing is compiled: the
+    blocks are hybridized.
 
     Parameters
     ----------
     net, loss : HybridBlock
         `loss` takes the net's output and the label.
     labels : int
-        How many arrays the loss takes beside the net's output, which a step is given last: 2 for a
-        label and weights of samples, ``step(x, label, weights)``.
+        Number of arrays that the loss takes after the net's output; a step takes them last. 2 is
+        for a label and weights of samples, ``step(x, label, weights)``.
     trainer : gluon.Trainer
         The trainer of the net's parameters, which are on one context.
     **options
@@ -45,18 +46,17 @@ def compiled_step(net, loss, trainer, *, labels: int = 1, **options):
     callable
         ``step(*inputs, *labels, batch_size=None)`` takes NDArrays and returns the losses before the
         update, (n,), not recorded. Gradients are divided by `batch_size`, by default n, the first
-        size of the first input, and stay in `Parameter.grad()`. Inputs get no gradients. A step
-        that raises an error in the graph leaves the gradients at 0 where the update is a part of
-        the graph.
+        size of the first input, and stay in `Parameter.grad()`. Inputs get no gradients. If the
+        update is part of the graph, a step that raises an error leaves the gradients at 0.
 
     Raises
     ------
     BlockError
         On PyTorch: `net` or `loss` is no HybridBlock.
     ArgumentError
-        On PyTorch: `trainer` is no Trainer, or has none of their parameters; there is no such
-        backend or option, a gradient is sparse, or `labels` is no number from 1; in a step, none of
-        the parameters is trained, or the label is missing.
+        On PyTorch: `trainer` is no Trainer, or has none of the parameters; there is no such backend
+        or option; a gradient is sparse; or `labels` is no number from 1. In a step: none of the
+        parameters is trained, or the label is missing.
     RecordingError
         On PyTorch, in a step: it is called inside ``autograd.record()``.
     ContextError
@@ -66,7 +66,7 @@ def compiled_step(net, loss, trainer, *, labels: int = 1, **options):
 
 
 class Step:
-    """The step on an engine that does not compile."""
+    """A training step on an engine that does not compile."""
 
     def __init__(self, net, loss, trainer, labels=1, backend="inductor", mode=None, options=None):
         self.net, self.loss, self.trainer, self.labels = net, loss, trainer, labels

@@ -1,6 +1,6 @@
-"""Layers of any Gluon net replaced by others, such as this library's, with their parameters kept.
+"""Replacement of layers in any Gluon net, for example by this library's, with the same parameters.
 
-Each layer of this library that computes what one of Gluon does has a classmethod `of`:
+Each layer of this library that computes the same as a layer of Gluon has a classmethod `of`:
 
 ====================  ==============================  ============================================
 layer                 stands for                      its parameters
@@ -17,11 +17,11 @@ layer                 stands for                      its parameters
 `HardSwishBlock`      GluonCV's HardSwish             none
 ====================  ==============================  ============================================
 
-Layers of other classes stay, also those of a class of your own with one of these names.
+Layers of other classes stay, also layers of a user's class with one of these names.
 
-The same objects have the same names, in `collect_params` and in `save_parameters`: files that were
-saved before fit afterwards, and a Trainer goes on with them. Operators that a net calls by itself,
-such as ``F.Activation`` in a residual block, are no layers, and stay.
+Parameters that are the same objects keep their names in `collect_params` and `save_parameters`. So
+files that were saved before still fit, and a Trainer goes on with them. Operators that a net calls
+by itself, such as ``F.Activation`` in a residual block, are no layers, and stay.
 """
 
 from __future__ import annotations
@@ -52,35 +52,36 @@ _ACTIVATIONS = {
 
 
 def replace(net, kind, make: Callable) -> list[str]:
-    """Put other layers in the places of those of a class, wherever they are in a net.
+    """Replace all layers of a class in a net, wherever they are.
 
-    ``replace(net, gluon.nn.Dense, DenseBlock.of)`` gives a net that computes the same; and with
-    ``lambda old: DenseBlock.of(old, quantize=8)`` one that learns to be stored in 8 bits.
+    ``replace(net, gluon.nn.Dense, DenseBlock.of)`` leaves the net's outputs unchanged; with
+    ``lambda old: DenseBlock.of(old, quantize=8)``, the net learns to be stored in 8 bits.
 
-    A layer that is in several places is replaced by one. A new layer is hybridized as the old one
-    was, and graphs that were made are made again at the next call: so `net` has to be the whole net
-    that is called. Hooks of the old layers are not taken over.
+    A layer that is used in several places is replaced by one new layer. A new layer is hybridized
+    if the old one was. Existing graphs are traced again at the next call, so `net` must be the
+    whole net that is called. Hooks of the old layers are lost.
 
     Parameters
     ----------
     net : Block
-        It is changed.
+        The net, changed in place.
     kind : type or tuple of type
-        The class of the layers, or several; those of derived classes are found too.
+        The class of the layers, or several; subclasses count, too.
     make : callable
-        Called with a layer, returns the Block in its place; or None to leave it as it is, and look
-        at what is inside.
+        A function of the old layer that returns the Block in its place, or None to leave the layer
+        and search inside it.
 
     Returns
     -------
     list of str
-        The places, by the names that `save_parameters` gives: ``["output"]``, ``["features.3"]``.
+        Places of the replaced layers, named as in `save_parameters`: ``["output"]``,
+        ``["features.3"]``.
 
     Raises
     ------
     TypeError
-        `net` is no Block, `kind` no class, or `make` no function; it returned something else, or a
-        layer cannot be replaced. The net is as it was.
+        `net` is no Block, `kind` no class, or `make` no function; `make` returned something else;
+        or a layer cannot be replaced. The net stays unchanged.
     ValueError
         `net` itself is of the class, and has no layers inside.
     """
@@ -103,7 +104,7 @@ def replace(net, kind, make: Callable) -> list[str]:
             f"replace: make is {make!r}\n"
             "  expected a function of the old layer, such as DenseBlock.of",
         )
-    made: dict[int, tuple] = {}  # with the old layer, whose id must stay its own
+    made: dict[int, tuple] = {}  # keeps the old layer, so that its id stays its own
     places = list(_places(net, kind, make, made))
     new = {i: block for i, (old, block) in made.items() if block is not old}
     for block in list(_blocks(net)):
@@ -116,11 +117,11 @@ def replace(net, kind, make: Callable) -> list[str]:
 
 
 def counterpart(old):
-    """This library's layer for one of Gluon's or GluonCV's, as a `make` for `replace`.
+    """Return this library's layer for one of Gluon's or GluonCV's; a `make` for `replace`.
 
     ``replace(net, gluon.HybridBlock, counterpart)`` replaces the layers of this module's table.
-    These stay: each GroupNorm, and an InstanceNorm whose number of channels is not known yet; a
-    LayerNorm or InstanceNorm of another axis than the default.
+    Some layers stay: each GroupNorm, an InstanceNorm whose number of channels is not known yet, and
+    a LayerNorm or InstanceNorm of an axis other than the default.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def counterpart(old):
     Returns
     -------
     Block or None
-        What computes the same, with its parameters; None where there is none.
+        A layer with the same output and parameters; None if there is none.
     """
     if type(old) is gluon.nn.Dense:
         return DenseBlock.of(old)
@@ -142,7 +143,7 @@ def counterpart(old):
 
 
 def _places(net, kind, make: Callable, made: dict, prefix: str = "") -> Iterator[str]:
-    """Make new layers; the names of the places that they are for."""
+    """Make new layers; yield the names of their places."""
     for key, old in net._children.items():
         name = prefix + key
         if isinstance(old, kind) and id(old) not in made:
@@ -164,7 +165,7 @@ def _blocks(net) -> Iterator:
 
 
 def _checked(new, old, parent):
-    """What `make` returned, hybridized as the old layer was."""
+    """Check the result of `make` and return it, hybridized if the old layer was."""
     if new is None or new is old:
         return old
     expected = gluon.HybridBlock if isinstance(parent, gluon.HybridBlock) else gluon.Block
@@ -180,15 +181,15 @@ def _checked(new, old, parent):
 
 
 def _put(parent, new: dict) -> None:
-    """Change the children of a block, and its attributes and their containers that have them."""
+    """Replace layers in a block's attributes and children, also inside lists, dicts and tuples."""
     for name, value in list(vars(parent).items()):
         found = _with_new(value, new)
-        if found is not value:  # which Gluon refuses for a block of another class
+        if found is not value:  # Gluon's own setattr refuses a block of another class
             object.__setattr__(parent, name, found)
 
 
 def _with_new(value, new: dict):
-    """A value with new layers in it; lists and dicts stay the same objects, tuples are rebuilt."""
+    """Replace layers inside a value; lists and dicts are changed in place, tuples are rebuilt."""
     if id(value) in new:
         return new[id(value)]
     if isinstance(value, list):

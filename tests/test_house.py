@@ -341,6 +341,41 @@ def docstrings_of_public_functions_speak_of_raising(source):
                 yield line, f"{function.name} raises {name}, and its docstring does not say so"
 
 
+# Folders, without their subfolders, in which docstrings keep to the rules of CONTRIBUTING.md. Add
+# a folder when its docstrings are rewritten.
+PLAIN_FOLDERS = (
+    "layers", "layers/check", "layers/mindspore", "layers/minpy", "layers/minpy/numpy",
+    "layers/ops", "layers/ops/ways", "layers/ops/ways/_kernel", "layers/ops/ways/_primitive",
+)  # fmt: skip
+NO_NOUNS = {
+    "All", "As", "Each", "How", "In", "It", "Of", "On", "That", "The", "Those", "What", "When",
+    "Where", "Whether", "Which",
+}  # fmt: skip
+NO_VERBS = {*NO_NOUNS, "A", "An", "One"}
+FIRST_SENTENCE = 20  # words; names of one letter, as in formulas, do not count
+
+
+@rule("layers", "train")
+def docstrings_are_in_plain_words(source):
+    """A function's begins with a verb, another one's with a noun; first sentences are short."""
+    if source.path.rpartition("/")[0] not in PLAIN_FOLDERS:
+        return
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    for node in [source.tree, *source.statements]:
+        if not isinstance(node, ast.Module | ast.ClassDef | functions):
+            continue
+        docstring = ast.get_docstring(node) or ""
+        name, line = getattr(node, "name", "the module"), getattr(node, "lineno", 1)
+        first_word = re.match(r"\w*", docstring)[0]
+        if first_word in (NO_VERBS if isinstance(node, functions) else NO_NOUNS):
+            expected = "a verb" if isinstance(node, functions) else "a noun"
+            yield line, f"{name}: begins with {first_word}, not with {expected}"
+        sentence = re.split(r"[.!?]\s|\n\n", docstring)[0]
+        words = len(re.findall(r"[A-Za-z][A-Za-z'-]+", sentence))
+        if words > FIRST_SENTENCE:
+            yield line, f"{name}: {words} words in the first sentence, more than {FIRST_SENTENCE}"
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("check, folders", RULES)
 def test_rule(check, folders):
@@ -403,6 +438,12 @@ BAD = [
         "train/a.py",
         "__all__ = []\ndef f():\n 'F.'\n raise ValueError",
     ),
+    (docstrings_are_in_plain_words, "layers/a.py", "def f():\n 'What it is.'"),
+    (docstrings_are_in_plain_words, "layers/ops/a.py", "class A:\n def f(self):\n  'The sum.'"),
+    (docstrings_are_in_plain_words, "layers/check/a.py", "def f():\n def g():\n  'Whether so.'"),
+    (docstrings_are_in_plain_words, "layers/a.py", "class A:\n 'What it is.'"),
+    (docstrings_are_in_plain_words, "layers/a.py", "class A:\n '" + "of " * 20 + "words.'"),
+    (docstrings_are_in_plain_words, "layers/a.py", "'" + "of " * 20 + "words.'"),
 ]
 
 GOOD = [
@@ -433,6 +474,14 @@ GOOD = [
         "class A:\n 'A.\\n\\nRaises\\n---\\nValueError, TypeError\\n A b.'\n"
         " def __init__(self): raise TypeError('b')\n"
         " def f(self):\n  def g(): raise KeyError\n  raise NotImplementedError",
+    ),
+    (docstrings_are_in_plain_words, "layers/mxnet/a.py", "def f():\n 'What it is.'"),
+    (docstrings_are_in_plain_words, "layers/a.py", "class A:\n 'A norm.'"),
+    (docstrings_are_in_plain_words, "layers/a.py", "def f():\n 'Asks.'"),
+    (
+        docstrings_are_in_plain_words,
+        "layers/a.py",
+        "def f():\n 'Return " + "word " * 19 + "x + y. " + "word " * 20 + "'",
     ),
 ]
 

@@ -1,8 +1,8 @@
-"""The checker of operators and layers: a report with a line per check.
+"""Checker of operators and layers, which reports one line per check.
 
-``check_operator(dense, (4, 3), (5, 3))`` runs a custom operator in every way that a program may,
-and compares its gradients with numeric ones; ``python -m layers.check package.module:dense --input
-4x3 --input 5x3`` does it from the command line.
+``check_operator(dense, (4, 3), (5, 3))`` runs a custom operator in all ways in which a program may
+run it, and compares its gradients with numeric ones. ``python -m layers.check package.module:dense
+--input 4x3 --input 5x3`` does so from the command line.
 """
 
 from __future__ import annotations
@@ -33,44 +33,45 @@ def check_operator(
     progress: Callable[[str], Any] | None = None,
     **attributes: Any,
 ) -> Report:
-    """Check an operator: what it declares, its gradients, what it does to arrays, where it runs.
+    """Check an operator: its declarations, gradients, use of arrays, and results everywhere.
 
     Parameters
     ----------
     op : Operator, type, str or callable
-        An operator, written in any way; a CustomOpProp, or the name of a registered one; a function
-        of NDArrays.
+        An operator, however it was written; a CustomOpProp, or the name of a registered one; or a
+        function of NDArrays.
     *inputs : NDArray, numpy.ndarray, tuple of int or None
-        In the operator's order, states with them. A tuple is a shape, which is filled with seeded
-        random values between 0.2 and 1, of both signs; gradients are then compared for larger and
-        smaller values too, and at 0. Floats are made float64; what holds
-        integers, such as a label, is not differentiated. None leaves an optional input out.
+        The inputs in the operator's order, including states. A tuple is a shape, which is filled
+        with seeded random values between 0.2 and 1, of both signs; gradients are then also compared
+        for larger and smaller values, and at 0. Floats become float64. Inputs of integers, such as
+        labels, are not differentiated. None leaves out an optional input.
     loss : callable, optional
-        ``loss(y, label)``, by the names of outputs, inputs and attributes: what the gradients are
-        those of, if not of the outputs. By default the operator's own `loss`.
+        ``loss(y, label)``, by the names of outputs, inputs and attributes: the function that has
+        these gradients, if the outputs do not have them. By default the operator's own `loss`.
     wrt : str or sequence of str, optional
         The inputs to differentiate; by default all that have a gradient.
     compiled : bool
-        Whether to compile it too, which takes seconds.
+        If True, compile the operator too, which takes seconds.
     seeded : bool
-        Seed `mx.random` and `numpy.random` before each call: for operators that draw on purpose.
+        If True, seed `mx.random` and `numpy.random` before each call, for operators that use random
+        numbers on purpose.
     quick : bool
-        Check what it declares, its arrays, its gradients and its graph, and nothing else: no other
-        sizes, dtypes and contexts, no compiled code, no second derivative.
+        If True, check only declarations, arrays, gradients and graph, without other sizes, dtypes
+        and contexts, compiled code and second derivatives.
     progress : callable, optional
-        It is called with the name of each check before this is made; `print` shows them.
+        A function that is called with the name of each check before the check; `print` shows them.
     **attributes
-        Of the operator.
+        The operator's attributes.
 
     Returns
     -------
     Report
-        No exception of the operator leaves the checker: it is the failure of a line.
+        The results of all checks. An exception of the operator is a failed check in it.
 
     Raises
     ------
     TypeError
-        `op` is no operator, or the inputs are not as many as it takes.
+        `op` is no operator, or takes another number of inputs.
     """
     options = {"compiled": compiled, "seeded": seeded, "quick": quick, "progress": progress}
     return _check(op, inputs, attributes, loss, wrt, options)
@@ -87,14 +88,14 @@ def check_layer(
     quick: bool = False,
     progress: Callable[[str], Any] | None = None,
 ) -> Report:
-    """Check a layer, its parameters among its inputs; a copy is checked, the layer is untouched.
+    """Check a layer, with its parameters as inputs; a copy is checked, the layer stays untouched.
 
     Parameters
     ----------
     block : gluon.Block
-        Initialized or not.
+        The layer, initialized or not.
     *inputs, loss, wrt, compiled, seeded, quick, progress
-        As of `check_operator`.
+        See `check_operator`.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def check_layer(
     Raises
     ------
     WrongArguments
-        A TypeError: `block` is no Block, or the inputs are not as many as it takes.
+        A TypeError: `block` is no Block, or takes another number of inputs.
     """
     if not isinstance(block, gluon.Block):
         raise WrongArguments(f"check_layer: {block!r} ({type(block).__name__})\n  expected a Block")
@@ -117,7 +118,7 @@ def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, options: dict
         subject = make_subject(given, arrays, attributes)
     except WrongArguments:
         raise
-    except Exception as error:  # the operator's, where it says which inputs it has
+    except Exception as error:  # from the operator, where it names its inputs
         kind = "layer" if isinstance(given, gluon.Block) else "operator"
         name = given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
         return Report(f"{kind} {name}", [Check("runs", "failed", describe_error(error))])
@@ -130,7 +131,7 @@ def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, options: dict
 
 
 def _values(x: Any, i: int) -> np.ndarray | None:
-    """The values of an input: of an array, or seeded random ones for a shape."""
+    """Return the values of an input: of an array, or seeded random ones for a shape."""
     if x is None:
         return None
     if isinstance(x, tuple):

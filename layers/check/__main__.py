@@ -1,8 +1,9 @@
-"""``python -m layers.check module:name --input 4x3 --input 5x3``: check an operator or a layer.
+"""Program that checks an operator or a layer.
 
-It is also the console script ``layers-check``. The name is that of an operator, a CustomOpProp, a
-function of NDArrays or a Block; a class of Blocks is called with the attributes. Exits with 0 if no
-check failed, 1 if one did, 2 for wrong arguments.
+It is ``python -m layers.check module:name --input 4x3 --input 5x3``, or the console script
+``layers-check``. The name may be an operator, a CustomOpProp, a function of NDArrays or a
+Block; a class of Blocks is called with the attributes. The exit status is 0 if no check failed, 1
+if one did, 2 for wrong arguments.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ __all__ = ["main", "script"]
 
 
 def script() -> int:
-    """The console script, which finds modules in the current folder as ``python -m`` does."""
+    """Run as a console script, which finds modules in the current folder like ``python -m``."""
     sys.path.insert(0, os.getcwd())
     return main()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check what the arguments name, print the report, return the exit status."""
+    """Check the operator or layer in the arguments, print a report, return the exit status."""
     parser = _parser()
     given = parser.parse_args(arguments)
     attributes = dict(given.attribute)
@@ -62,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _show(check: str) -> None:
-    """Show the check that is being made, in a line of the terminal that the next one replaces."""
+    """Show the current check on a line of the terminal, which the next call overwrites."""
     print(f"\r\033[K{check}", end="", file=sys.stderr, flush=True)
 
 
@@ -81,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--label", **many, dest="inputs", type=_label, metavar="SHAPE:CLASSES", help=text)
     text = "an attribute of the operator"
     add("--attribute", **many, type=_attribute, metavar="NAME=VALUE", help=text)
-    add("--loss", metavar="MODULE:NAME", help="what its gradients are those of: loss(y, label)")
+    add("--loss", metavar="MODULE:NAME", help="the function with its gradients: loss(y, label)")
     text = "the inputs to differentiate; all by default"
     add("--wrt", type=_names, metavar="NAME,...", help=text)
     add("--no-compile", action="store_false", dest="compiled", help="do not compile it")
@@ -93,11 +94,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class NotFound(Exception):
-    """There is nothing to check: a name names nothing, or the code that defines it fails."""
+    """An error about a name without a value, or about code that fails while it is imported."""
 
 
 def _call_users(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call code of the user; what it raises is no failed check, and is named with its line."""
+    """Call code of the user; an exception from it becomes NotFound, with the line of code."""
     try:
         return function(*args, **kwargs)
     except (Exception, SystemExit) as error:
@@ -105,7 +106,7 @@ def _call_users(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def _find(place: str) -> Any:
-    """What ``package.module:name`` names; a registered name, where the module has none such."""
+    """Return the object at ``package.module:name``, or the name if only the name is registered."""
     module, colon, name = place.partition(":")
     if module.endswith(".py"):
         name = f"{module.removesuffix('.py').replace(os.sep, '.')}:{name or 'name'}"
@@ -125,7 +126,7 @@ def _find(place: str) -> Any:
 def _is_registered(name: str) -> bool:
     try:
         return find_prop(name) is not None
-    except RuntimeError:  # MXNetError: it is not
+    except RuntimeError:  # MXNetError: not registered
         return False
 
 

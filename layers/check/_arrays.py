@@ -1,4 +1,4 @@
-"""What a subject does to arrays: inputs, outputs, states, gradient buffers."""
+"""Checks of a subject's use of arrays: inputs, outputs, states, gradient buffers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._report import Failure, Unchecked
 from ._trial import Trial, UnprotectedTrial, arrays_like
 from ._values import Values, compare, is_identical, summarize
 
-FILL = 3.0  # what gradient buffers hold before
+FILL = 3.0  # the contents of gradient buffers before backward
 
 
 def _copied(arrays: dict[str, Any]) -> Values:
@@ -22,7 +22,7 @@ def _copied(arrays: dict[str, Any]) -> Values:
 
 
 def _first_changed(before: Values, arrays: dict[str, Any]) -> str:
-    """The first array that is not as it was."""
+    """Return the name of the first array that has changed, or ""."""
     return next((n for n, a in arrays.items() if not is_identical(before[n], a.asnumpy())), "")
 
 
@@ -32,13 +32,13 @@ def _expect_unchanged(before: Values, arrays: dict[str, Any], phase: str) -> Non
 
 
 def error_in_backward(checker: Checker) -> Exception | None:
-    """What backward raises without the engine, which would hide the error, or hang after it."""
+    """Return the error of backward without the engine, which would hide it, or hang after it."""
     unprotected = checker.unprotected()
     if unprotected is None or not checker.differentiable:
         return None
     try:
         found = unprotected.all_gradients(checker.values, checker.reference.heads)
-    except Exception as error:  # the operator's: it is reported for each gradient
+    except Exception as error:  # from the operator: it is reported for each gradient
         return error
     for name in checker.subject.differentiated:
         shape = checker.values[name].shape
@@ -51,10 +51,10 @@ def error_in_backward(checker: Checker) -> Exception | None:
 
 
 def inputs(checker: Checker) -> str:
-    """Inputs, outputs and head gradients are as before after forward and backward."""
+    """Check that forward and backward change no inputs, outputs and head gradients."""
     differentiable = checker.differentiable
     for trial in checker.trials():
-        # Into arrays with a gradient PyTorch refuses to write, in words of its own.
+        # PyTorch refuses writes into arrays with a gradient, with an error of its own.
         _expect_forward_only_reads(checker, trial.call, trial.place(checker.values))
         arrays = trial.place(checker.values, dict.fromkeys(checker.subject.differentiated, "write"))
         y = _expect_forward_only_reads(checker, trial.record, arrays)
@@ -64,12 +64,12 @@ def inputs(checker: Checker) -> str:
 
 
 def _watched(checker: Checker, arrays: dict[str, Any]) -> dict[str, Any]:
-    """The arrays that are not to be written: all but states."""
+    """Return the arrays that must not be written to: all except states."""
     return {n: a for n, a in arrays.items() if n not in checker.subject.states}
 
 
 def _expect_forward_only_reads(checker: Checker, call: Callable, arrays: dict[str, Any]) -> list:
-    """The outputs of a call that leaves its inputs as they are."""
+    """Call a function; return its outputs, or fail if it changes its inputs."""
     watched = _watched(checker, arrays)
     before = _copied(watched)
     outputs = call(arrays)
@@ -84,13 +84,13 @@ def _expect_backward_only_reads(checker: Checker, trial: Trial, arrays, outputs)
     before = _copied(watched)
     try:
         trial.backward(outputs, heads)
-    except Exception:  # there is a line for gradients
+    except Exception:  # another check reports gradients
         return
     _expect_unchanged(before, watched, "backward")
 
 
 def outputs(checker: Checker) -> str:
-    """Outputs share memory with nothing that anyone else has."""
+    """Check that outputs share no memory with other arrays."""
     unprotected = checker.unprotected()
     if unprotected is not None:
         _expect_own_memory(checker, unprotected)
@@ -108,7 +108,7 @@ def outputs(checker: Checker) -> str:
 
 
 def _expect_own_memory(checker: Checker, trial: Trial) -> None:
-    """Write into what a call gives, and look whether another array changes."""
+    """Fail if a write into the outputs of a call changes another array."""
     names = checker.subject.outputs
     if checker.subject.block is None:
         arrays = trial.place(checker.values)
@@ -128,7 +128,7 @@ def _expect_own_memory(checker: Checker, trial: Trial) -> None:
 
 
 def _attribute_with(op: Any, array: Any) -> str:
-    """The attribute in which an object, if there is one, keeps an array."""
+    """Return the name of an object's attribute that holds an array, or ""."""
     for name, value in vars(op).items() if op is not None else ():
         inside = value.values() if isinstance(value, dict) else value
         inside = inside if isinstance(inside, (list, tuple, set)) else [value]
@@ -138,7 +138,7 @@ def _attribute_with(op: Any, array: Any) -> str:
 
 
 def states(checker: Checker) -> str:
-    """What changes from call to call is declared."""
+    """Check that everything that changes between calls is declared."""
     unprotected, names = checker.unprotected(), checker.subject.states
     if unprotected is not None and unprotected.code.op is not None:
         _expect_constant_attributes(checker, unprotected)
@@ -149,10 +149,10 @@ def states(checker: Checker) -> str:
     )
     before = _copied(arrays)
     y = checker.trial.record(arrays)
-    if checker.differentiable:  # MXNet's BatchNorm updates its statistics on the way back
+    if checker.differentiable:  # MXNet's BatchNorm updates its statistics in backward
         try:
             checker.trial.backward(y, arrays_like(y, checker.reference.heads))
-        except Exception:  # there is a line for gradients
+        except Exception:  # another check reports gradients
             pass
     after = _copied({n: arrays[n] for n in names})
     for name in names:
@@ -163,13 +163,13 @@ def states(checker: Checker) -> str:
 
 
 def _expect_constant_attributes(checker: Checker, unprotected: UnprotectedTrial) -> None:
-    """The attributes of an operator's object are the same after one call and after the next."""
+    """Fail if an attribute of an operator's object differs after a second call."""
     attributes = []
     for _ in range(2):
         if checker.differentiable:
             try:
                 unprotected.all_gradients(checker.values, checker.reference.heads)
-            except Exception:  # there is a line for gradients
+            except Exception:  # another check reports gradients
                 pass
         else:
             unprotected.forward(checker.values)
@@ -185,7 +185,7 @@ def _expect_constant_attributes(checker: Checker, unprotected: UnprotectedTrial)
 
 
 def _comparable(value: Any) -> Any:
-    """A copy of a value, to be compared later; of an object, its type."""
+    """Return a copy of a value that can be compared later; the type of an object."""
     if isinstance(value, nd.NDArray):
         value = value.asnumpy()
     if isinstance(value, np.ndarray):
@@ -198,7 +198,7 @@ def _comparable(value: Any) -> Any:
 
 
 def requests(checker: Checker, req: str) -> str:
-    """Gradients are written, added or left out, as `req` asks."""
+    """Check that gradients are written, added or left out, as `req` requires."""
     names, unprotected = checker.expect_gradients(), checker.unprotected()
     if unprotected is not None and unprotected.code.op is not None:
         _expect_requested(checker, unprotected, req)
@@ -212,7 +212,7 @@ def requests(checker: Checker, req: str) -> str:
 
 
 def _expect_requested(checker: Checker, unprotected: UnprotectedTrial, req: str) -> None:
-    """Call backward with buffers that hold something."""
+    """Call backward with buffers that are not empty."""
     heads = checker.reference.heads
     if req == "write":
         filled = unprotected.call(unprotected.place(checker.values), fill=FILL)
@@ -223,7 +223,7 @@ def _expect_requested(checker: Checker, unprotected: UnprotectedTrial, req: str)
     full = unprotected.all_gradients(checker.values, heads, fill=FILL)
     found = unprotected.all_gradients(checker.values, heads, fill=FILL, req=req)
     for name, gradient in plain.items():
-        untouched = not gradient.any() and (full[name] == FILL).all()  # which counts as zeros
+        untouched = not gradient.any() and (full[name] == FILL).all()  # counts as zeros
         if req == "write" and not untouched:
             compare(f"'write' on a buffer of {FILL:g}, that of {name}", gradient, found[name], 1e-6)
         elif req == "add" and is_identical(found[name], gradient) and gradient.any():
@@ -239,7 +239,7 @@ def _compare_two_backwards(checker: Checker, names: tuple, req: str) -> str:
     for _ in range(2):
         y = checker.trial.record(arrays)
         checker.trial.backward(y, arrays_like(y, checker.reference.heads))
-        for name in checker.subject.states:  # back to their first values
+        for name in checker.subject.states:  # reset to their first values
             arrays[name][:] = nd.array(checker.values[name], dtype=arrays[name].dtype)
     times, tolerance, what = {"write": (1, 1e-6, "last"), "add": (2, 1e-5, "sum")}[req]
     for name in names:

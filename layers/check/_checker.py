@@ -1,4 +1,4 @@
-"""What is known of a subject while it is checked."""
+"""Data about a subject while it is checked."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ._values import Results, Values
 
 
 class Checker:
-    """A subject that is being checked, and the results that its checks compare with.
+    """A subject under check, and the results with which its checks compare.
 
     Attributes
     ----------
     trial : Trial
-        On the CPU, in float64, or in float32 where only that runs.
+        A trial on the CPU, in float64, or in float32 if only that runs.
     reference : Results
-        What the first run gives; there is none before it.
+        The results of the first run; not set before it.
     larger_batch : Results or None
-        What it gives for a batch with one more row, where it takes one.
+        The results for a batch with one more row, if the subject takes one.
     backward_error : Exception or None
-        What the operator's own backward raises, or what is wrong with the shape of a gradient.
+        The error of the operator's own backward, or an error about the shape of a gradient.
     guards : Guards
-        Those around the arrays of the functions in libraries that it calls.
+        Guards around the arrays of the library functions that it calls.
     """
 
     reference: Results
@@ -52,21 +52,21 @@ class Checker:
         self.report = Report(f"{subject.title}: {', '.join([*arrays, *given])}")
 
     def unprotected(self, values: Values | None = None) -> UnprotectedTrial | None:
-        """A trial of the functions that the subject is made of, if any; for other values too."""
+        """Return a trial of the subject's own functions, or None; `values` replace its values."""
         return UnprotectedTrial.of(self.trial, self.values if values is None else values)
 
     def trials(self) -> list[Trial]:
-        """The subject without the engine, if it has functions of its own, and through it."""
+        """Return the trials: without the engine, if the subject has functions, and through it."""
         unprotected = self.unprotected()
         return [self.trial] if unprotected is None else [unprotected, self.trial]
 
     def has_passed(self, name: str) -> bool:
-        """Whether a check has passed."""
+        """True if a check has passed."""
         return self.report[name].status == "passed"
 
     @property
     def differentiable(self) -> bool:
-        """Whether there are gradients to ask for."""
+        """True if there are gradients to compute."""
         return not self._reason_without_gradients and self.backward_error is None
 
     @property
@@ -77,14 +77,14 @@ class Checker:
         return "" if floats else "no output is of floats"
 
     def expect_differentiable(self) -> None:
-        """Go on only where there are gradients to ask for."""
+        """Raise Unchecked, or the error of backward, if there are no gradients to compute."""
         if self._reason_without_gradients:
             raise Unchecked(self._reason_without_gradients)
         if self.backward_error is not None:
             raise self.backward_error
 
     def expect_gradients(self) -> tuple[str, ...]:
-        """The inputs whose gradients could be computed; go on only where there are some."""
+        """Return the inputs with computed gradients; raise Unchecked if there are none."""
         if self.backward_error is None:
             self.expect_differentiable()
         if not self.reference.gradients:

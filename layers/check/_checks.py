@@ -1,4 +1,4 @@
-"""The checks in their order, and what one needs of those before it."""
+"""List of checks in order, and the dependencies between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._values import Results
 
 def run_checks(checker: Checker) -> Report:
     """Make all checks of a subject, and report them."""
-    with guarded() as checker.guards:  # what a library writes past its arrays harms nothing
+    with guarded() as checker.guards:  # writes past a library's arrays do no harm
         for name, function, *needs in _checks(checker):
             if checker.progress is not None:
                 checker.progress(name)
@@ -28,7 +28,7 @@ def run_checks(checker: Checker) -> Report:
 
 
 def _checks(checker: Checker) -> Iterator[tuple]:
-    """Each check: its name, the function that gives its line, and what that takes beside."""
+    """Yield for each check its name, the function that makes it, and its further arguments."""
     run, reason = _runs.first_run(checker)
     yield "runs", _runs.runs, run
     if checker.subject.declares and run.reached:
@@ -66,7 +66,7 @@ def _checks(checker: Checker) -> Iterator[tuple]:
 
 
 def _checks_elsewhere(checker: Checker) -> Iterator[tuple]:
-    """The checks that call the subject in another way, or somewhere else."""
+    """Yield the checks that call the subject in another way, or in another place."""
     yield "another batch size", _environments.another_batch
     if checker.trial.dtype == "float64":
         yield "float32", _environments.float32
@@ -96,6 +96,6 @@ def _line(checker: Checker, name: str, function: Callable, needs: list[Any]) -> 
         return Check(name, "not checked", str(reason))
     except Failure as problem:
         return Check(name, "failed", str(problem))
-    except Exception as error:  # the operator's, of any kind: it is what was found
+    except Exception as error:  # an error of the operator, of any kind: it is the result
         drop_pending_errors()
         return Check(name, "failed", describe_error(error))

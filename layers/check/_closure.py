@@ -1,10 +1,11 @@
-"""Advice on what a subject's functions read and change beside their arguments.
+"""Advice on values that a subject's functions read or change besides their arguments.
 
-A graph keeps what Python reads while it is made, until hybridize() is called again: a global may
-change later, and the graph does not see it. What a function changes may be left out by a graph.
+A graph keeps the values that Python reads while the graph is made, until hybridize() is called
+again: if a global changes later, the graph does not see it. A graph may also leave out changes that
+a function makes.
 
-This is the only module that looks into the code of users' functions, and it only gives advice: no
-computation depends on what it finds.
+Only this module looks into the code of users' functions, and it only gives advice: no computation
+depends on its findings.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from ._report import is_users_file
 from ._subject import Subject
 from ._values import summarize
 
-OPERATORS = Operator, Primitive, Custom, Kernel, np.ufunc  # functions, though of other types
+OPERATORS = Operator, Primitive, Custom, Kernel, np.ufunc  # functions of other types
 
-# What becomes of a value that is read, by whether the subject says that it is pure.
+# The fate of a value that is read, by the subject's `pure`.
 FROZEN = {
     True: "a recorded or compiled graph keeps its value until hybridize() is called again; with "
     "pure=False it is read in each call",
@@ -35,20 +36,20 @@ FROZEN = {
     "in the CustomOpProp it is read in each call",
 }
 FROZEN_IN_TRACE = "a graph keeps its value until hybridize() is called again"
-# What becomes of a change.
+# The fate of a change.
 CHANGED = {
     True: "a recorded graph leaves the change out in later calls; with pure=False it is made in "
     "each call",
-    None: "the change is made in each call, for which the operator is not compiled",
+    None: "the change is made in each call, so the operator is not compiled",
 }
 CHANGED_IN_TRACE = "the change is made when a graph is made, and not when it runs"
-# Methods of Python's own containers that change them.
+# Methods of Python's containers that change them.
 CHANGING = {"add", "append", "clear", "extend", "insert", "pop", "popleft", "remove"}
 CHANGING |= {"reverse", "setdefault", "sort", "update"}
 
 
 def advise(subject: Subject) -> list[str]:
-    """A text for each value that a subject's functions read or change, and a graph may not."""
+    """Return a text for each outside value that a subject's functions read or change."""
     if subject.pure is False:
         return []
     frozen = FROZEN[subject.pure] if subject.declares else FROZEN_IN_TRACE
@@ -71,7 +72,7 @@ def advise(subject: Subject) -> list[str]:
 
 
 def _changed(function: Callable) -> Iterator[str]:
-    """The names of what a function changes, such as SEEN or self.count, where its code is there."""
+    """Yield names that a function changes, such as SEEN or self.count, if its source is found."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError, ValueError):  # a lambda may be a part of a statement
@@ -88,7 +89,7 @@ def _changed(function: Callable) -> Iterator[str]:
             elif isinstance(method, ast.Name) and method.id == "next" and node.args:
                 yield ast.unparse(node.args[0])
         elif isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            while isinstance(node, ast.Subscript):  # which changes what it is a part of
+            while isinstance(node, ast.Subscript):  # changes the object that it is a part of
                 node = node.value
                 yield ast.unparse(node)
             if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id in outer):
@@ -98,10 +99,10 @@ def _changed(function: Callable) -> Iterator[str]:
 def _values_read(
     function: Callable, visited: set[Callable], reader: str = ""
 ) -> Iterator[tuple[str, str, Any]]:
-    """What a function, and those that it calls, read from around them.
+    """Yield the values that a function, and the functions that it calls, read from outside.
 
-    That is the name of the user's function, of what it reads, and the value. A function of this
-    library is only passed through, to a user's that it calls.
+    Each is the name of the user's function, the name of the value, and the value. A function of
+    this library is only followed to user's functions that it calls.
     """
     if not isinstance(function, FunctionType) or function in visited:
         return
@@ -123,21 +124,21 @@ def _values_read(
 
 
 def _variables(function: FunctionType, names: Collection[str]) -> dict[str, Any]:
-    """The globals and the variables of enclosing functions that a function names.
+    """Return the globals and the variables of enclosing functions that a function names.
 
-    `inspect.getclosurevars` would leave out what a function defined inside this one names.
+    `inspect.getclosurevars` would leave out names in functions that are defined inside this one.
     """
     found = {n: v for n, v in function.__globals__.items() if n in names}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         try:
             found[name] = cell.cell_contents
-        except ValueError:  # it has no value yet
+        except ValueError:  # no value yet
             continue
     return found
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a function, and in those defined inside it."""
+    """Yield the names of globals and attributes in a function, and in functions inside it."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -147,7 +148,7 @@ def _names(code: CodeType) -> Iterator[str]:
 def _values_or_attributes(
     name: str, value: Any, names: Collection[str]
 ) -> Iterator[tuple[str, Any]]:
-    """The value of a variable, or the attributes that are named of a user's object or module."""
+    """Yield the value of a variable, or the named attributes of a user's object or module."""
     if isinstance(value, OPERATORS):
         return
     if isinstance(value, (ModuleType, type)) or _is_users(type(value).__module__):
@@ -158,7 +159,7 @@ def _values_or_attributes(
         yield from ((f"{name}.{n}", v) for n, v in attributes)
         if attributes or isinstance(value, (ModuleType, type)):
             return
-    elif callable(value):  # a builtin function, or an object of a library that stands for one
+    elif callable(value):  # a builtin function, or an object of a library in its place
         return
     yield name, value
 
@@ -166,7 +167,7 @@ def _values_or_attributes(
 def _attributes_of_self(
     function: FunctionType, values: Collection[Any]
 ) -> Iterator[tuple[str, Any]]:
-    """The attributes that a method reads of the object that it is bound to."""
+    """Yield the attributes that a method reads from its object."""
     names = set(_names(function.__code__))
     for value in values:
         if not isinstance(value, (FunctionType, type)) and _is_users(type(value).__module__):
@@ -174,9 +175,9 @@ def _attributes_of_self(
 
 
 def _attributes(value: Any, names: Collection[str]) -> Iterator[tuple[str, Any]]:
-    """The attributes of these names, but for functions, classes, modules and properties."""
+    """Yield the attributes with these names, except functions, classes, modules and properties."""
     for name in sorted(names):
-        found = inspect.getattr_static(value, name, inspect)  # which runs none of the user's code
+        found = inspect.getattr_static(value, name, inspect)  # runs none of the user's code
         is_value = not (callable(found) or isinstance(found, ModuleType))
         if is_value and not hasattr(type(found), "__get__"):
             yield name, found
@@ -187,6 +188,6 @@ def _module_of(value: Any) -> str:
 
 
 def _is_users(module: str) -> bool:
-    """Whether a module is neither this library's, nor an installed or built-in one."""
+    """True if a module is neither this library's, nor installed, nor built in."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return module == "__main__" or (file is not None and is_users_file(file))

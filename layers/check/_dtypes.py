@@ -1,4 +1,4 @@
-"""Inputs of every dtype: the results are right, or the call is refused. The memory of libraries."""
+"""Checks of inputs of every dtype, and of the memory of libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._report import Failure, Unchecked
 from ._trial import Trial, drop_pending_errors
 from ._values import PRECISION, Results, Values, compare, largest_difference, numbers
 
-# By dtype, how far results may be off. The first ones have digits of their own.
+# The largest difference of results, by dtype. float16 and bfloat16 have few digits.
 FLOATS = {"float16": 2e-2, "bfloat16": 1e-1, "float32": PRECISION["float32"][1], "float64": 2e-3}
 WHOLE = ("bool", "int8", "uint8", "int32", "int64")
 
@@ -41,7 +41,7 @@ def dtypes(checker: Checker) -> str:
 
 
 def _compare_inside(compare_results: Callable, guards: Guards) -> None:
-    """Compare the results, after reporting what a library writes past its arrays."""
+    """Compare the results, after reporting writes of a library past its arrays."""
     try:
         compare_results()
     finally:
@@ -50,7 +50,7 @@ def _compare_inside(compare_results: Callable, guards: Guards) -> None:
 
 
 def _cases(checker: Checker) -> Iterator[tuple[str, Any]]:
-    """The name of each dtype with the function that compares the results in it."""
+    """Yield the name of each dtype with a function that compares the results in it."""
     values = {n: _short(v) for n, v in checker.values.items()}
     known = _results(checker.trial, values, checker.reference.gradients)
     if any(v.dtype.kind == "f" for v in values.values()):
@@ -71,7 +71,7 @@ def _cases(checker: Checker) -> Iterator[tuple[str, Any]]:
 
 
 def _whole_cases(checker: Checker, values: Values) -> Iterator[tuple[str, Any]]:
-    """Yield the cases of whole numbers, which a library may take for floats."""
+    """Yield cases of whole numbers, which a library may read as floats."""
     floats = [n for n, v in values.items() if v.dtype.kind == "f"]
     for dtype in WHOLE:
         whole = values | {
@@ -87,7 +87,7 @@ def _whole_cases(checker: Checker, values: Values) -> Iterator[tuple[str, Any]]:
 
 
 def _short(x: np.ndarray) -> np.ndarray:
-    """Floats rounded to the digits of bfloat16, which all dtypes of floats have."""
+    """Return floats rounded to the digits of bfloat16, which all floating dtypes have."""
     if x.dtype.kind != "f":
         return x
     bits = np.ascontiguousarray(x, "float32").view("uint32") & np.uint32(0xFFFF0000)
@@ -101,7 +101,7 @@ def _results(trial: Trial, values: Values, gradients: Values) -> Results:
 
 
 def _compare_floats(trial: Trial, known: Results, tolerance: float) -> None:
-    """Compare the outputs and gradients in one dtype of floats."""
+    """Compare the outputs and gradients in one floating dtype."""
     outputs = [y.astype("float64") for y in map(numbers, trial.call(trial.place(known.values)))]
     for name, a, b in zip(trial.subject.outputs, known.outputs, outputs):
         compare(name, a, b, tolerance)
@@ -128,7 +128,7 @@ def _compare_placed(trial: Trial, known: Results, kinds: dict[str, str], toleran
 
 
 def memory(checker: Checker) -> str:
-    """Functions of libraries stay inside the arrays that they are given."""
+    """Check that functions of libraries stay inside their arrays."""
     seen = []
     for values in (checker.values, *larger_batches(checker)):
         what = changed_shapes(checker, values)
@@ -138,7 +138,7 @@ def memory(checker: Checker) -> str:
 
 
 def _stays_inside(checker: Checker, values: Values, where: str) -> bool:
-    """True if its functions stay inside their arrays for these values, False if it refuses them."""
+    """Return True if functions stay inside their arrays for these values, False if they refuse."""
     results = []
     for value in (0, 1):
         with guarded(value) as guards:
@@ -158,7 +158,7 @@ def _stays_inside(checker: Checker, values: Values, where: str) -> bool:
 
 
 def _everything(checker: Checker, values: Values) -> tuple[list[str], list[np.ndarray]]:
-    """The names and values of outputs and gradients."""
+    """Return the names and values of outputs and gradients."""
     trial, names = checker.trial, tuple(checker.reference.gradients)
     outputs = trial.forward(values)
     gradients = trial.gradients(values, trial.heads(outputs), names)

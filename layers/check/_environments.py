@@ -1,4 +1,4 @@
-"""Results for other sizes and dtypes, in graphs, on other contexts, from pickles and files."""
+"""Checks of results for other sizes and dtypes, in graphs, on other contexts, from files."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ._report import Failure, Unchecked, describe_error
 from ._trial import Trial
 from ._values import PRECISION, Results, Values, compare, format_number, is_identical
 
-NEAR = {"float64": 1e-7, "float32": 1e-4}  # in another order of the same operations
+NEAR = {"float64": 1e-7, "float32": 1e-4}  # tolerances for the same operations in another order
 
 
 def _compare_trial(
     checker: Checker, trial: Trial, known: Results, tolerance: float, where: str = ""
 ) -> float:
-    """The largest difference of another trial from known results."""
+    """Compare another trial with known results; return the largest difference."""
     pairs = zip(checker.subject.outputs, known.outputs, trial.forward(known.values))
     differences = [compare(f"{where}{n}", a, b, tolerance) for n, a, b in pairs]
     found = trial.gradients(known.values, known.heads, tuple(known.gradients))
@@ -39,7 +39,7 @@ def _compare_trial(
 
 
 def another_batch(checker: Checker) -> str:
-    """With another batch size, the shapes are as declared and the gradients right."""
+    """Check the declared shapes and the gradients for another batch size."""
     problems: list[Exception] = []
     for values in larger_batches(checker):
         try:
@@ -52,7 +52,7 @@ def another_batch(checker: Checker) -> str:
 
 
 def larger_batches(checker: Checker) -> Iterator[Values]:
-    """Values with one more row: in all inputs that are as long as the first, in the first only."""
+    """Yield values with one more row in all inputs as long as the first, then only in the first."""
     subject = checker.subject
     inputs = [n for n in checker.values if n not in {*subject.states, *subject.parameters}]
     as_long = [n for n in inputs if len(checker.values[n]) == len(checker.values[inputs[0]])]
@@ -65,7 +65,7 @@ def _with_another_row(x: np.ndarray) -> np.ndarray:
 
 
 def changed_shapes(checker: Checker, values: Values) -> str:
-    """The inputs that have another shape in other values."""
+    """Return text that names the inputs whose shapes differ in other values."""
     changed = [n for n in values if values[n].shape != checker.values[n].shape]
     return ", ".join(f"{n} {values[n].shape}" for n in changed)
 
@@ -96,7 +96,7 @@ def _check_batch(checker: Checker, values: Values) -> str:
 
 
 def _declared_shapes(checker: Checker, values: Values, what: str) -> dict[str, tuple]:
-    """The shapes that are declared for these values, which the inputs have."""
+    """Return the shapes that are declared for these values; the inputs must have them."""
     try:
         declared = checker.subject.declared(values, checker.trial.dtype)[0]
     except Exception as error:
@@ -109,7 +109,7 @@ def _declared_shapes(checker: Checker, values: Values, what: str) -> dict[str, t
 
 
 def float32(checker: Checker) -> str:
-    """In float32 it gives the same."""
+    """Check that the results are the same in float32."""
     if checker.trial.seeded:
         raise Unchecked("in float32 it may draw other numbers")
     trial, tolerance = replace(checker.trial, dtype="float32"), PRECISION["float32"][1]
@@ -118,12 +118,12 @@ def float32(checker: Checker) -> str:
 
 
 def hybridized(checker: Checker) -> str:
-    """Hybridized, it gives the same."""
+    """Check that the results are the same when hybridized."""
     return _in_graph(checker)
 
 
 def compiled(checker: Checker) -> str:
-    """Compiled, it gives the same."""
+    """Check that the results are the same when compiled."""
     if not checker.compiled:
         raise Unchecked("not asked for")
     if not engine.compiles():
@@ -145,7 +145,7 @@ def _in_graph(checker: Checker, **options: Any) -> str:
 
 @contextmanager
 def _logged_refusals() -> Iterator[list[str]]:
-    """What the engine logs of operators that it does not compile."""
+    """Yield a list that collects log messages about operators that the engine does not compile."""
     refusals: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: refusals.append(  # type: ignore[method-assign]
@@ -153,7 +153,7 @@ def _logged_refusals() -> Iterator[list[str]]:
     )
     logger = logging.getLogger("layers")
     logger.addHandler(handler)
-    engine.adapter().warn_again()  # a check before, or the program, may have seen them
+    engine.adapter().warn_again()  # an earlier check, or the program, may have logged them
     try:
         yield refusals
     finally:
@@ -161,12 +161,12 @@ def _logged_refusals() -> Iterator[list[str]]:
 
 
 def contexts() -> list[Any]:
-    """The contexts beside cpu(0)."""
+    """Return the contexts to check besides cpu(0)."""
     return [mx.cpu(1)] + ([mx.gpu(0)] if mx.context.num_gpus() else [])
 
 
 def on_context(checker: Checker, context: Any) -> str:
-    """On another context it gives the same, and its outputs are there."""
+    """Check that the results on another context are the same, and that the outputs are on it."""
     trial = replace(checker.trial, context=context)
     for name, y in zip(checker.subject.outputs, trial.call(trial.place(checker.values))):
         if y.context != context:
@@ -177,13 +177,13 @@ def on_context(checker: Checker, context: Any) -> str:
 
 
 def pickled(checker: Checker) -> str:
-    """It can be pickled; the copy of a layer, made as by a pickle, gives the same."""
+    """Check that the subject can be pickled; a deep copy of a layer must give the same outputs."""
     subject: Any = checker.subject
     try:
         size = len(pickle.dumps(subject.pickled))
     except Exception as error:
         if "<locals>" in str(error) or "<lambda>" in str(error):
-            raise Unchecked("it is, or has, what is defined inside a function") from error
+            raise Unchecked("it, or a part of it, is defined inside a function") from error
         raise
     if subject.block is None:
         return "by its place"
@@ -196,7 +196,7 @@ def pickled(checker: Checker) -> str:
 
 
 def saved(checker: Checker) -> str:
-    """The parameters come back from a file."""
+    """Check that the parameters are the same after they are saved and loaded."""
     subject: Any = checker.subject
     if not subject.parameters:
         raise Unchecked("it has no parameters")

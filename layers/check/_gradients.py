@@ -1,4 +1,4 @@
-"""Gradients, first and second, compared with numeric ones; and whether they are finite."""
+"""Comparison of first and second derivatives with numeric ones, and search for NaN in them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ._surrogates import surrogates, without_derivative
 from ._trial import OtherShape, Trial, arrays_like, drop_pending_errors
 from ._values import PRECISION, Results, Values, compare, format_index, format_number
 
-SAMPLE = 32  # elements of an input that are moved one by one; what is larger is sampled
+SAMPLE = 32  # elements that are moved one by one; of a larger input, a random sample
 KINK = "not differentiable"
-# By the precision: drawn inputs lie between 0.2 and 1, and a gradient may be wrong elsewhere. The
-# steps of float32 are too large for smaller inputs.
+# By precision. Drawn inputs lie between 0.2 and 1, but a gradient may be wrong elsewhere. The steps
+# of float32 are too large for smaller inputs.
 FACTORS = {"float64": (4.0, -4.0, 40.0, 0.01), "float32": (4.0, -4.0)}
 
 
 def gradient(checker: Checker, name: str) -> str:
-    """The gradient of an input is the numeric one."""
+    """Check that the gradient of an input is the numeric one."""
     known, x = checker.reference, checker.values[name]
     if name in checker.subject.without_gradient:
         raise Unchecked(checker.subject.without_gradient[name])
@@ -53,7 +53,7 @@ def gradient(checker: Checker, name: str) -> str:
 def _elsewhere(checker: Checker, name: str) -> str:
     """Compare the gradient where a drawn input is larger, smaller, of the other sign, and 0.
 
-    Where the shape of an output changes with the values there is nothing to compare.
+    If the shape of an output changes with the values, there is nothing to compare.
     """
     if name not in checker.subject.drawn:
         return ""
@@ -96,7 +96,7 @@ def _results_at(checker: Checker, name: str, x: np.ndarray) -> Results | None:
 
 
 def _fits_along_a_direction(trial: Trial, known: Results, name: str) -> bool:
-    """True if the gradient is the numeric one along a random direction; which takes two calls."""
+    """True if the gradient along a random direction is the numeric one; takes only two calls."""
     eps, atol, rtol = PRECISION[trial.dtype]
     x = known.values[name]
     direction = np.random.RandomState(2).standard_normal(x.shape)
@@ -111,7 +111,7 @@ def _fits_along_a_direction(trial: Trial, known: Results, name: str) -> bool:
 
 
 def _expect_gradient(trial: Trial, known: Results, name: str, where: str, places=None) -> str:
-    """Compare a gradient element by element, and say where it is wrong."""
+    """Compare a gradient element by element; the error says where it is wrong."""
     try:
         return check_gradient(trial, known, name, places)
     except OtherShape:
@@ -124,7 +124,7 @@ def _expect_gradient(trial: Trial, known: Results, name: str, where: str, places
 
 
 def _updated_states(checker: Checker, name: str) -> str:
-    """The states that forward updates, if a gradient is right with their values of before."""
+    """Return the states that forward updates, if their former values make a gradient right."""
     unprotected, known = checker.unprotected(), checker.reference
     if unprotected is None or not checker.subject.states:
         return ""
@@ -144,11 +144,11 @@ def _updated_states(checker: Checker, name: str) -> str:
 
 
 def _compute(checker: Checker, name: str) -> Values:
-    """All gradients, or where that fails, the one of `name`."""
+    """Return all gradients, or, if this fails, only the gradient of `name`."""
     known = checker.reference
     try:
         return checker.trial.gradients(known.values, known.heads, checker.subject.differentiated)
-    except Exception:  # it may be another input's
+    except Exception:  # the error may be another input's
         drop_pending_errors()
         return checker.trial.gradients(known.values, known.heads, (name,))
 
@@ -165,16 +165,16 @@ def _expect_finite_outputs(checker: Checker) -> None:
 def check_gradient(
     trial: Trial, known: Results, name: str, places: list[tuple] | None = None
 ) -> str:
-    """Compare a gradient with central differences, and describe how near it is.
+    """Compare a gradient with central differences, and describe the difference.
 
-    `places` are the elements to look at; by default all, or a sample.
+    `places` are the elements to compare; by default all, or a sample.
     """
     with surrogates() as used:
         try:
             python = trial.in_python(known.values)
             text = _compare_with_differences(python, known, name, used, places)
         except Failure as problem:
-            if used and trial.subject.operator is None:  # what follows it sees other values
+            if used and trial.subject.operator is None:  # later operators get other values
                 raise Unchecked(f"it is not that{_of(used)}: check that operator") from problem
             raise
     return text + _of(used)
@@ -230,7 +230,7 @@ def _compare_with_differences(
 def _is_between_slopes(
     objective: Callable, x: np.ndarray, at: tuple, eps: float, found: float, near: float
 ) -> bool:
-    """True if a function has a kink, and its gradient there is between the slopes beside it."""
+    """True if a function has a kink, and its gradient lies between the slopes on both sides."""
     step = np.zeros_like(x)
     step[at] = eps * max(1.0, float(abs(x[at])))
     here = objective(np.zeros_like(x))
@@ -239,7 +239,7 @@ def _is_between_slopes(
 
 
 def _factor(found: np.ndarray, slopes: np.ndarray, allowed: np.ndarray) -> str:
-    """The one factor between all gradients and the numeric ones, where there is one."""
+    """Describe the common factor between all gradients and the numeric ones, if there is one."""
     square = float((slopes * slopes).sum())
     factor = float((found * slopes).sum()) / square if square and len(slopes) > 1 else 0.0
     if not factor or not (np.abs(found - factor * slopes) <= allowed).all():
@@ -248,19 +248,19 @@ def _factor(found: np.ndarray, slopes: np.ndarray, allowed: np.ndarray) -> str:
 
 
 def _inexactness(slopes: np.ndarray, halves: np.ndarray) -> float:
-    """How far central differences may be off, by those of half the step; infinity if unknown."""
+    """Return an error bound of central differences, from half the step; infinity if unknown."""
     with np.errstate(invalid="ignore"):
         far = float(np.abs(slopes - halves).max(initial=0))
     return np.inf if np.isnan(far) else 2 * far
 
 
 def _of(used: set[str]) -> str:
-    """What numeric gradients are those of, if not of the subject itself."""
+    """Name the surrogates whose numeric gradients were compared, if any, for a message."""
     return f", of {' and '.join(sorted(used))}" if used else ""
 
 
 def _sampled_indices(x: np.ndarray) -> list[tuple]:
-    """The elements of an input that are moved one by one."""
+    """Return the elements of an input that are moved one by one."""
     if x.size <= SAMPLE:
         return list(np.ndindex(*x.shape))
     chosen = np.random.RandomState(0).choice(x.size, SAMPLE, replace=False)
@@ -268,7 +268,7 @@ def _sampled_indices(x: np.ndarray) -> list[tuple]:
 
 
 def _slope(function: Callable, direction: np.ndarray, eps: float) -> float:
-    """The slope of a function of a step, by central differences."""
+    """Return the slope of a function of a step, by central differences."""
     return (function(eps * direction) - function(-eps * direction)) / eps / 2
 
 
@@ -279,14 +279,14 @@ def _slope_at(function: Callable, x: np.ndarray, at: tuple, eps: float) -> float
 
 
 def _wrong_along(direction, gradient, slope: float, atol: float, rtol: float) -> str:
-    """The slope that a gradient has along a direction, where it is far from the numeric one."""
+    """Return the slope of a gradient along a direction as text if it is wrong, else ""."""
     parts = gradient.astype("float64") * direction
     found, scale = float(parts.sum()), max(1.0, abs(slope), float(np.abs(parts).sum()))
     return "" if abs(found - slope) <= atol * scale + rtol * abs(slope) else format_number(found)
 
 
 def head_gradient(checker: Checker) -> str:
-    """A loss has the same gradients whatever its head gradient is."""
+    """Check that a loss has the same gradients for each head gradient."""
     known, names = checker.reference, checker.expect_gradients()
     found = checker.trial.gradients(known.values, [3 * dy for dy in known.heads], names)
     for name in names:
@@ -298,14 +298,14 @@ def head_gradient(checker: Checker) -> str:
 
 
 def second_order(checker: Checker) -> str:
-    """Second derivatives are right, or refused."""
+    """Check that second derivatives are right, or refused."""
     names = checker.expect_gradients()
     _expect_finite_outputs(checker)
     random = np.random.RandomState(3)
     factors = {n: random.uniform(0.5, 1.5, checker.values[n].shape) for n in names}
     try:
         found = _differentiated(checker, factors)
-    except Exception as error:  # refused, as it should be where it cannot be right
+    except Exception as error:  # refused: the right thing to do if it cannot be right
         return f"refused: {describe_error(error).splitlines()[0]}"
     try:
         return _check_second(checker, factors, found)
@@ -316,7 +316,7 @@ def second_order(checker: Checker) -> str:
 
 
 def _differentiated(checker: Checker, factors: Values) -> Values:
-    """Gradients of the sum of factors times gradients, by input; of heads too."""
+    """Return the gradients, by input and head, of the sum of factors times gradients."""
     trial, known = checker.trial, checker.reference
     arrays = trial.place(known.values, dict.fromkeys(factors, "write"))
     heads = [nd.array(dy, ctx=trial.context, dtype=trial.dtype) for dy in known.heads]
@@ -325,7 +325,7 @@ def _differentiated(checker: Checker, factors: Values) -> Values:
     trial.seed()
     with autograd.record():
         y = checker.subject.call(arrays)
-        # By a product, not as head_grads: those MXNet takes for constants.
+        # Multiply instead of passing head_grads, which MXNet takes for constants.
         pairs = [(a, dy) for a, dy in zip(y, heads) if np.dtype(a.dtype).kind == "f"]
         scalar = sum((a * dy).sum() for a, dy in pairs)
         variables = [arrays[n] for n in factors]
@@ -363,7 +363,7 @@ def _check_second(checker: Checker, factors: Values, found: Values) -> str:
 
 
 def finite(checker: Checker) -> str:
-    """The gradients are numbers where the outputs are."""
+    """Check that the gradients are finite where the outputs are."""
     names, gradients = checker.expect_gradients(), checker.reference.gradients
     _expect_finite_outputs(checker)
     for name in names:
@@ -378,7 +378,7 @@ def finite(checker: Checker) -> str:
 
 
 def _finite_at(checker: Checker, values: Values, where: str) -> bool:
-    """Whether the outputs are finite there; the gradients must not be NaN then."""
+    """Return True if the outputs are finite for these values; fail if a gradient is NaN there."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

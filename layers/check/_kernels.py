@@ -1,4 +1,4 @@
-"""An engine's kernel for an operator has the results and the errors of the formula."""
+"""Check of an engine's kernel against the formula: the same results and errors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from ._report import Failure, Unchecked
 from ._trial import Trial, arrays_like, drop_pending_errors
 from ._values import Values, compare, format_number, numbers
 
-# By dtype, how far a kernel's results may be from the formula's: both round, in another order.
+# The largest difference of a kernel's results from the formula's, by dtype: both round, in another
+# order.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-1}
-# Other dtypes of one input, and other values of an attribute, by its type.
+# Other dtypes of one input, and other values of an attribute, by its type
 DTYPES = ("float16", "float32", "float64", "int32", "uint8")
 OTHERS = {bool: (True, False), int: (-1, 0, 1, 7), float: (-1.0, 0.0, 0.5, 2.0), str: ("other",)}
 
-Kinds = dict[str, str]  # by input, the dtype that it has, if not the others'
+Kinds = dict[str, str]  # by input, a dtype other than the default
 Found = dict[str, nd.NDArray]
 
 
 def kernel(checker: Checker) -> str:
-    """Check that the kernel gives and refuses what the formula does, in every dtype."""
+    """Check that the kernel returns and refuses the same as the formula, in every dtype."""
     computed: dict[str, float] = {}
     for dtype, tolerance in TOLERANCES.items():
         trial = replace(checker.trial, dtype=dtype)
@@ -46,7 +47,7 @@ def kernel(checker: Checker) -> str:
 
 
 def _fits(trial: Trial, values: Values) -> bool:
-    """True if the kernel computes for these values, not the formula."""
+    """True if the kernel, not the formula, computes for these values."""
     operator, arrays = trial.subject.operator, trial.place(values)
     inputs = [arrays.get(n) for n in operator.inputs]
     attributes = operator.attributes | trial.subject.attributes
@@ -83,7 +84,7 @@ def _compare(
     has_nan = any(np.isnan(v).any() for v in values.values())
     for name, y in expected.items():
         a, b = numbers(y), numbers(found[name])
-        if has_nan:  # it has to show; how far it spreads depends on the order of operations
+        if has_nan:  # NaN must show; its spread depends on the order of operations
             a, b = [np.where(np.isnan(v).any(keepdims=True), np.nan, 0.0) for v in (a, b)]
         differences.append(compare(f"{where}{name} of the kernel", a, b, tolerance))
     return max(differences)
@@ -129,7 +130,7 @@ def _changed(checker: Checker) -> Iterator[tuple[str, Trial, Values, Kinds]]:
 
 
 def _changes(x: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield other values for an input: other shapes; what is no label; NaN."""
+    """Yield other values for an input: other shapes, numbers that are no labels, NaN."""
     others = [x[None]]
     for axis in range(x.ndim):
         size = range(x.shape[axis])

@@ -1,4 +1,4 @@
-"""What the checker found: a line per check."""
+"""Report of the checker: one line per check."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ LONGEST = 500  # characters of a message
 
 
 class CheckFailed(AssertionError):
-    """At least one check failed; the message is those lines of the report."""
+    """An error about failed checks; the message is their lines of the report."""
 
 
 class WrongArguments(TypeError):
-    """The checker is called with other inputs than the operator takes."""
+    """An error about inputs that the operator does not take."""
 
 
 class Failure(Exception):
-    """A check has found what is wrong.
+    """Failure of a check; the message is the fault that it found.
 
     Attributes
     ----------
     input : str or None
-        The input whose gradient is wrong, where it is one's alone.
+        The input whose gradient is wrong, if it is only one.
     """
 
     def __init__(self, text: str, input: str | None = None):
@@ -37,7 +37,7 @@ class Failure(Exception):
 
 
 class Unchecked(Exception):
-    """A check cannot be made, and why."""
+    """Reason why a check cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Check:
     Attributes
     ----------
     name : str
-        What was checked, such as 'gradient of x'.
+        The name of the check, such as 'gradient of x'.
     status : {'passed', 'failed', 'not checked'}
     text : str
         The numbers, or the reason.
@@ -60,7 +60,7 @@ class Check:
 
 @dataclass
 class Report:
-    """The checks of one operator or layer, in their order.
+    """Checks of one operator or layer, in order.
 
     ``print(report)`` shows them, ``report["gradient of x"]`` is one, iteration gives all.
 
@@ -69,8 +69,8 @@ class Report:
     title : str
     checks : list of Check
     advice : list of str
-        What is no failure, and worth knowing: a value from outside that a function reads, which a
-        graph keeps, or that it changes.
+        Facts that are no failures but worth knowing: a function reads a value from outside, which a
+        graph keeps, or changes one.
     """
 
     title: str
@@ -79,17 +79,17 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed."""
+        """Return True if no check failed."""
         return not self.failed
 
     @property
     def failed(self) -> list[Check]:
-        """The checks that failed."""
+        """Return the checks that failed."""
         return self._of("failed")
 
     @property
     def not_checked(self) -> list[Check]:
-        """The checks that could not be made; their `text` has the reason."""
+        """Return the checks that could not be made; their `text` has the reason."""
         return self._of("not checked")
 
     def _of(self, status: str) -> list[Check]:
@@ -109,11 +109,12 @@ class Report:
         raise KeyError(f"no check {name!r}\n  expected one of {names}")
 
     def raise_on_failure(self) -> Report:
-        """Raise what failed; give the report itself when nothing did.
+        """Raise CheckFailed if a check failed; return the report otherwise.
 
         Raises
         ------
         CheckFailed
+            At least one check failed.
         """
         if self.failed:
             raise CheckFailed("\n".join([self.title, *self._lines(self.failed), self._summary]))
@@ -140,10 +141,10 @@ class Report:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception: its type, what a call of the subject says, and the line of code it is from."""
+    """Describe an exception by its type, its message, and the user's line of code."""
     told = [str(error), *getattr(error, "__notes__", ())]
     lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
-    if lines and lines[0].startswith("Traceback"):  # MXNet's own, of its C++ code
+    if lines and lines[0].startswith("Traceback"):  # MXNet's own, from its C++ code
         lines = lines[-1:]
     lines = [line for line in lines if not line.startswith(("in forward of", "in backward of"))]
     text = "\n".join(lines).removeprefix("MXNetError: ")
@@ -152,7 +153,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of the operator's own code that the exception passed."""
+    """Return the last line of the operator's own code in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [i for i, f in enumerate(frames) if f.filename.startswith(CHECKER)]
     users = [f for f in frames[ours[-1] + 1 if ours else 0 :] if is_users_file(f.filename)]
@@ -160,5 +161,5 @@ def _place(error: BaseException) -> str:
 
 
 def is_users_file(path: str) -> bool:
-    """Whether a file is neither of this library nor of Python's or an installed one."""
+    """True if a file is neither of this library, nor of Python, nor installed."""
     return not path.startswith((LIBRARY, STANDARD, "<")) and "site-packages" not in path

@@ -1,4 +1,4 @@
-"""It runs, and gives what it declares, the same each time."""
+"""Checks that a subject runs, returns the declared results, and the same ones each time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class FirstRun:
     ----------
     outputs : list of numpy.ndarray
     declared : dict of str to dict
-        The 'shapes' and 'types' that it declares, by name.
+        The declared 'shapes' and 'types', by name.
     mismatches : dict of str to list of str
-        What has other 'shapes' or 'types' than it declares.
+        Descriptions of arrays whose 'shapes' or 'types' are not the declared ones.
     error : Exception or None
-        What it raised, of any kind.
+        The error of the run, of any kind.
     """
 
     def __init__(self, trial: Trial, values: Values):
@@ -52,7 +52,7 @@ class FirstRun:
             self._compare()
 
     def _compare(self) -> None:
-        """Compare what it gives with what it declares."""
+        """Compare the results with the declarations."""
         subject = self.trial.subject
         shapes, types = subject.declared(self.values, self.trial.dtype)
         self.declared = {"shapes": shapes, "types": types}
@@ -80,19 +80,19 @@ class FirstRun:
 
     @property
     def all_mismatches(self) -> list[str]:
-        """All that has another shape or type than it declares."""
+        """Return all descriptions of arrays that differ from their declarations."""
         return [text for found in self.mismatches.values() for text in found]
 
     @property
     def problem(self) -> str:
-        """Why nothing more is to be checked, if so."""
+        """Return the reason to check nothing more, or ""."""
         if self.error is not None:
             return "it does not run"
         return "its outputs are not as it declares" if self.all_mismatches else ""
 
     @property
     def description(self) -> str:
-        """What is wrong, in a line."""
+        """Describe the fault in one line, if there is one."""
         if self.error is not None:
             return (
                 str(self.error) if isinstance(self.error, Failure) else describe_error(self.error)
@@ -101,12 +101,12 @@ class FirstRun:
 
     @property
     def reached(self) -> int:
-        """0 where it fails, 1 where its outputs are not as it declares, 2 where neither."""
+        """Return 0 if it fails, 1 if its outputs are not as declared, else 2."""
         return 1 if self.all_mismatches else 2 if self.error is None else 0
 
 
 def first_run(checker: Checker) -> tuple[FirstRun, str]:
-    """A run in float64; or in float32 where that gets further, with the reason."""
+    """Run in float64, or in float32 if that gets further; return the run and the reason."""
     found = FirstRun(checker.trial, checker.values)
     if not (found.problem or _computes_in_float32(found)):
         return found, ""
@@ -117,20 +117,20 @@ def first_run(checker: Checker) -> tuple[FirstRun, str]:
 
 
 def _computes_in_float32(run: FirstRun) -> bool:
-    """Whether its outputs have the digits of float32, or do not depend on further ones."""
+    """True if outputs have only the digits of float32, or do not depend on further digits."""
     floats = _floats(run)
-    if all((y == np.round(y)).all() for y in floats):  # of whole numbers nothing can be told
+    if all((y == np.round(y)).all() for y in floats):  # whole numbers show nothing
         return False
     random = np.random.RandomState(5)
     known = getattr(run.trial.subject, "parameters", {})
-    changed = {  # with digits that float32 has not
+    changed = {  # digits beyond float32
         n: v * (1 + 1e-12 * random.uniform(0.1, 1, v.shape))
         for n, v in run.values.items()
         if n not in known and v.dtype.kind == "f" and (v != np.round(v)).any()
     }
     again = _floats(FirstRun(run.trial, run.values | changed))
     if changed and all(np.array_equal(a, b) for a, b in zip(floats, again)):
-        return True  # somewhere inside
+        return True  # float32 somewhere inside
     return all((y == y.astype("float32")).all() for y in [*floats, *again])
 
 
@@ -139,7 +139,7 @@ def _floats(run: FirstRun) -> list[np.ndarray]:
 
 
 def runs(checker: Checker, run: FirstRun) -> str:
-    """It runs."""
+    """Check that the subject runs."""
     if run.error is not None:
         raise run.error
     return ", ".join(
@@ -148,7 +148,7 @@ def runs(checker: Checker, run: FirstRun) -> str:
 
 
 def declared(checker: Checker, run: FirstRun, what: str) -> str:
-    """The shapes or types are as declared."""
+    """Check that the shapes or types are the declared ones."""
     if run.mismatches[what]:
         raise Failure("; ".join(run.mismatches[what]))
     if run.error is not None:
@@ -159,7 +159,7 @@ def declared(checker: Checker, run: FirstRun, what: str) -> str:
 
 
 def float64(checker: Checker, reason: str) -> str:
-    """It computes in float64."""
+    """Check that the subject computes in float64."""
     _, absolute, relative = PRECISION[checker.trial.dtype]
     of_each = f"{relative:g} of each"
     text = f"gradients are compared to {absolute:g} of the largest, or of 1 if that is more"
@@ -171,7 +171,7 @@ def float64(checker: Checker, reason: str) -> str:
 
 
 def deterministic(checker: Checker) -> str:
-    """It gives the same twice."""
+    """Check that a second call gives the same results."""
     known, trial = checker.reference, checker.trial
     for name, a, b in zip(checker.subject.outputs, known.outputs, trial.forward(known.values)):
         if not is_identical(a, b):
@@ -182,7 +182,7 @@ def deterministic(checker: Checker) -> str:
     names = checker.subject.differentiated
     try:
         first, second = (trial.gradients(known.values, known.heads, names) for _ in range(2))
-    except Exception:  # there is a line for gradients
+    except Exception:  # another check reports gradients
         drop_pending_errors()
         return "forward"
     for name in first:

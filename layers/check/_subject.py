@@ -1,4 +1,4 @@
-"""The subjects of checks: operators, CustomOps, functions and layers, all called in one way."""
+"""Subjects of checks: operators, CustomOps, functions and layers, with one interface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUMBERS = count(1)
 
 
 def make_subject(given: Any, inputs: list, attributes: dict[str, Any]) -> Subject:
-    """The subject of what a checker is given, with these inputs."""
+    """Return the subject for an object to check, with these inputs."""
     if isinstance(given, gluon.Block):
         if attributes:
             names = ", ".join(attributes)
@@ -45,7 +45,7 @@ def make_subject(given: Any, inputs: list, attributes: dict[str, Any]) -> Subjec
 
 
 def _operator(given: Any, count: int) -> Operator | None:
-    """Return the `Operator` of a customop, of a name, or of a Custom with so many inputs."""
+    """Return the `Operator` of a customop, of a name, or of a Custom with `count` inputs."""
     if isinstance(given, str):
         named = {known.name: known for known in engine.adapter().registered()}
         return named.get(given)
@@ -59,32 +59,32 @@ def _operator(given: Any, count: int) -> Operator | None:
 
 
 class Subject:
-    """Something that is called with arrays by name, and gives arrays."""
+    """Base of subjects: an object that is called with arrays by name, and returns arrays."""
 
     title: str
     values: Values  # of the inputs, by name: floats are float64
-    drawn: Collection[str] = ()  # the inputs that have random values
-    states: tuple[str, ...] = ()  # the inputs that it updates in place
-    outputs: tuple[str, ...] = ()  # those of a layer or function are named at the first call
-    attributes: dict[str, Any] = {}  # that it is called with
-    defaults: dict[str, Any] = {}  # of the other attributes
-    is_loss = False  # whether its gradients take no gradient of its outputs
-    loss: Callable | None = None  # what is differentiated, if not the sum of the outputs
-    needs: Collection[str] | None = None  # the inputs for which it declares gradients, if it does
-    differentiated: tuple[str, ...] = ()  # the inputs whose gradients are checked
-    without_gradient: dict[str, str]  # why those of the others are not
-    declares = False  # whether it may declare shapes and types
+    drawn: Collection[str] = ()  # inputs with random values
+    states: tuple[str, ...] = ()  # inputs that it updates in place
+    outputs: tuple[str, ...] = ()  # set at the first call of a layer or function
+    attributes: dict[str, Any] = {}  # attributes of the call
+    defaults: dict[str, Any] = {}  # defaults of all attributes
+    is_loss = False  # True if its gradients use no head gradients
+    loss: Callable | None = None  # the function to differentiate, if not the sum of the outputs
+    needs: Collection[str] | None = None  # inputs with declared gradients, if it declares any
+    differentiated: tuple[str, ...] = ()  # inputs whose gradients are checked
+    without_gradient: dict[str, str]  # reasons why other inputs' are not
+    declares = False  # True if it may declare shapes and types
     undeclared = "it declares none"  # why there are none to compare with
-    declared_by = ""  # what declares the types of outputs, if not the subject itself
-    pure: bool | None = None  # whether it says that it is a function of inputs and attributes
-    pickled: Any = None  # what a program would pickle
-    operator: Any = None  # what a graph calls: an Operator, or the name of one
-    has_kernel = False  # whether the engine has other code for its formula
+    declared_by = ""  # the rule for the types of outputs, if not its own
+    pure: bool | None = None  # True if it depends only on inputs and attributes, None if unknown
+    pickled: Any = None  # the object that a program would pickle
+    operator: Any = None  # for a graph: an Operator, or the name of one
+    has_kernel = False  # True if the engine has other code for its formula
     block: Any = None
-    parameters: dict[str, Any] = {}  # of the block; their values are among the inputs
+    parameters: dict[str, Any] = {}  # parameters of the block; their values are inputs
 
     def choose_gradients(self, wrt: Sequence[str] | None) -> None:
-        """Choose the inputs whose gradients are checked: of `wrt`, if given, those that can."""
+        """Choose the inputs whose gradients are checked: if given, inputs in `wrt`, else all."""
         wrt = (wrt,) if isinstance(wrt, str) else wrt
         for name in wrt or ():
             if name not in self.values:
@@ -98,7 +98,7 @@ class Subject:
         self.differentiated = tuple(n for n in inputs if n not in self.without_gradient)
 
     def _reason_without_gradient(self, name: str, wrt: Sequence[str] | None) -> str:
-        """Why the gradient of an input is not checked; "" where it is."""
+        """Return the reason why the gradient of an input is not checked, or ""."""
         if self.values[name].dtype.kind != "f":
             return f"it holds {self.values[name].dtype}"
         if wrt is not None and name not in wrt:
@@ -108,7 +108,7 @@ class Subject:
         return ""
 
     def place(self, values: Values, dtype: str, context: Any, req: Any = None) -> dict[str, Any]:
-        """NDArrays of the values, floats as `dtype`; with gradients if `req` says how by name."""
+        """Return NDArrays of the values, floats as `dtype`, with gradients as in `req`."""
         arrays = {}
         for name, value in values.items():
             kind = dtype if value.dtype.kind == "f" else self.integer_type(name, dtype)
@@ -118,11 +118,11 @@ class Subject:
         return arrays
 
     def integer_type(self, name: str, floating: str) -> Any:
-        """The dtype in which it takes an input of whole numbers, when floats are `floating`."""
+        """Return the dtype for an input of whole numbers if floats are `floating`."""
         return self.values[name].dtype
 
     def call(self, arrays: dict[str, Any]) -> list:
-        """The outputs."""
+        """Return the outputs as a list."""
         y = self.run(arrays)
         outputs = list(y) if isinstance(y, (list, tuple)) else [y]
         if not self.outputs:
@@ -132,27 +132,27 @@ class Subject:
 
     @property
     def eager(self) -> Subject:
-        """The subject, whose operators run their own Python in each call."""
+        """Return the subject in a form whose operators run their own Python in each call."""
         return self
 
     def run(self, arrays: dict[str, Any]) -> Any:
-        """Call it, as a program does."""
+        """Call the subject as a program does."""
         raise NotImplementedError
 
     def declared(self, values: Values, dtype: str) -> tuple[dict, dict]:
-        """Shapes and dtypes by name, as it declares them for these inputs."""
+        """Return the shapes and dtypes, by name, that it declares for these inputs."""
         return {}, {}
 
     def code(self, arrays: dict[str, Any]) -> Any:
-        """The functions that it is made of, to be called without the engine; None without any."""
+        """Return its functions in a form to call without the engine; None without any."""
         return None
 
     def functions(self) -> Iterable[Callable]:
-        """The functions whose Python runs in a call."""
+        """Return the functions whose Python runs in a call."""
         return ()
 
     def layer(self) -> LayerSubject:
-        """A layer that calls it, to be hybridized."""
+        """Return a subject that is a layer, to be hybridized, around this one."""
         if self.operator is None:
             raise Unchecked("a function is no part of a graph; an Operator or a HybridBlock is")
         state = {"init": "zeros", "grad_req": "null"}
@@ -162,7 +162,7 @@ class Subject:
 
 
 class OperatorSubject(Subject):
-    """An `Operator` with its attributes."""
+    """Subject that is an `Operator` with attributes."""
 
     declares = True
 
@@ -216,7 +216,7 @@ class OperatorSubject(Subject):
 
 
 class CustomSubject(Subject):
-    """A CustomOpProp, or the name of a registered one."""
+    """Subject that is a CustomOpProp, or the name of a registered one."""
 
     declares = True
 
@@ -235,7 +235,7 @@ class CustomSubject(Subject):
         self.pure = getattr(self.prop, "pure", None)
 
     def _find_names(self) -> None:
-        """Find the names of inputs, outputs and states: from the Prop, or from a Symbol of it."""
+        """Find the names of inputs, outputs and states, from the Prop or from a Symbol of it."""
         known, prefix = self.prop, ""
         if known is None:
             self.undeclared = "MXNet does not tell the class of a name; give its CustomOpProp"
@@ -258,7 +258,7 @@ class CustomSubject(Subject):
         )
 
     def integer_type(self, name, floating):
-        # By default an operator takes all inputs in the dtype of the first.
+        # By default, an operator takes all inputs in the dtype of the first.
         if self.prop is None or name not in self.arguments:
             return floating
         return self._infer_type(floating)[0][self.arguments.index(name)]
@@ -288,7 +288,7 @@ class CustomSubject(Subject):
 
 
 class FunctionSubject(Subject):
-    """A function of NDArrays."""
+    """Subject that is a function of NDArrays."""
 
     def __init__(self, function: Callable, inputs: list, attributes: dict[str, Any]):
         self.function, self.attributes = function, attributes
@@ -303,7 +303,7 @@ class FunctionSubject(Subject):
 
 
 class LayerSubject(Subject):
-    """A Block that nobody else has, its Parameters among the inputs."""
+    """Subject that is a Block, owned by the subject, with its Parameters as inputs."""
 
     def __init__(self, block: Any, given: list | Values, outputs: tuple[str, ...] = ()):
         self.block = self.pickled = block
@@ -317,7 +317,7 @@ class LayerSubject(Subject):
         self.values = {n: values[n] for n in self.inputs} | data
         self.values |= {n: values[n] for n in data if n in values}
         self.states = tuple(n for n, p in self.parameters.items() if p.grad_req == "null")
-        self.placed: tuple[str, Any] = ("", None)  # the dtype and context of its parameters
+        self.placed: tuple[str, Any] = ("", None)  # dtype and context of its parameters
 
     def _by_name(self, inputs: list[np.ndarray]) -> Values:
         hybrid, block = self._is_traced, self.block
@@ -327,7 +327,7 @@ class LayerSubject(Subject):
 
     @property
     def _is_traced(self) -> bool:
-        """Whether a graph is made of its `hybrid_forward`."""
+        """Return True if a graph is made of the block's `hybrid_forward`."""
         kind = type(self.block)
         hybrid = issubclass(kind, gluon.HybridBlock)
         return hybrid and inspect.unwrap(kind.forward) is gluon.HybridBlock.forward
@@ -336,7 +336,7 @@ class LayerSubject(Subject):
         return [type(self.block).hybrid_forward] if self._is_traced else []
 
     def _initialize(self, inputs: list[np.ndarray]) -> None:
-        """Initialize the parameters; a first call finds the shapes that are not known."""
+        """Initialize the parameters; a first call infers unknown shapes."""
         deferred = False
         for parameter in self.parameters.values():
             try:
@@ -382,13 +382,13 @@ class LayerSubject(Subject):
             twin = self.twin()
         except ValueError:  # MXNet cannot copy a block that has a graph
             return self
-        with warnings.catch_warnings():  # where a Sequential could be a HybridSequential
+        with warnings.catch_warnings():  # a warning that a Sequential could be a HybridSequential
             warnings.simplefilter("ignore")
             twin.block.hybridize(False)
         return twin
 
     def twin(self) -> LayerSubject:
-        """The same subject with a copy of the block."""
+        """Return the same subject with a copy of the block."""
         twin = copy.copy(self)
         twin.block = copy.deepcopy(self.block)
         twin.parameters = twin.block._collect_params_with_prefix()
@@ -396,14 +396,14 @@ class LayerSubject(Subject):
 
 
 def _registered_name(prop_class: type) -> str | None:
-    """The name under which a CustomOpProp is registered; None on MXNet, which does not tell."""
+    """Return the name of a registered CustomOpProp; None on MXNet, which does not tell."""
     name_of = getattr(mx.operator, "registered_name", None)
     return name_of and name_of(prop_class)
 
 
 @cache
 def _registered(prop_class: type) -> str:
-    """The name under which a CustomOpProp is registered; a new one, where there is none known."""
+    """Return the name of a registered CustomOpProp; register it under a new name if unknown."""
     name = _registered_name(prop_class)
     if name is None:
         name = f"{prop_class.__name__} {next(NUMBERS)}"
@@ -412,16 +412,16 @@ def _registered(prop_class: type) -> str:
 
 
 def find_prop(op_type: str) -> type | None:
-    """The CustomOpProp of a name; None on MXNet, which keeps no classes by name."""
+    """Return the CustomOpProp of a name; None on MXNet, which keeps no classes by name."""
     known = getattr(mx.operator, "find", None)
     return known and known(op_type)
 
 
 def _parameters(function: Callable, count: int, skip: Collection[str] = ()) -> list[str]:
-    """Names for the first `count` positional arguments of a function."""
+    """Return names for the first `count` positional arguments of a function."""
     try:
         found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # it is no Python code
+    except (TypeError, ValueError):  # no Python code
         found = ()
     names = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [n for n in names if n not in skip][:count]

@@ -1,4 +1,4 @@
-"""Operators whose gradients are not their derivatives, and what they are the derivatives of."""
+"""Operators whose gradients are no derivatives, and the functions with these derivatives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._report import Unchecked
 
 @contextmanager
 def surrogates() -> Iterator[set[str]]:
-    """``with surrogates() as used:`` operators compute their surrogates, in whatever is called.
+    """Return a context in which operators with a surrogate compute the surrogate.
 
-    `used` has what messages name those that ran.
+    It yields a set, which receives a description of each surrogate that runs.
 
     Raises
     ------
     Unchecked
-        An operator ran that has none, and says why.
+        An operator ran that has no surrogate, but a reason.
     """
     used: set[str] = set()
     reasons: list[str] = []
@@ -31,7 +31,7 @@ def surrogates() -> Iterator[set[str]]:
     try:
         yield used
     except Exception:
-        if not reasons:  # else what is compared is no derivative, and may well differ
+        if not reasons:  # with a reason, a difference is expected: the gradient is no derivative
             raise
     finally:
         for op, forward in forwards.items():
@@ -41,7 +41,7 @@ def surrogates() -> Iterator[set[str]]:
 
 
 def without_derivative(checker: Checker) -> str:
-    """What a subject's gradients are, if not derivatives of what it computes; "" if they are."""
+    """Describe the gradients of a subject that are no derivatives of its outputs, or return ""."""
     trial = checker.trial.in_python(checker.values)
     try:
         with surrogates() as used:
@@ -57,7 +57,7 @@ def _set_forward(op: Operator, forward: Callable) -> None:
 
 
 def _noted(op: Operator, reasons: list[str]) -> Callable:
-    """The forward itself, which notes that it ran."""
+    """Return a forward that runs the original and notes that it ran."""
     original = op.forward
 
     def forward(*inputs, **attributes):
@@ -68,7 +68,7 @@ def _noted(op: Operator, reasons: list[str]) -> Callable:
 
 
 def _surrogate(op: Operator, used: set[str]) -> Callable:
-    """The surrogate, called as the forward is, and returning as many arrays."""
+    """Return a forward that runs the surrogate and returns as many arrays."""
 
     def forward(*inputs, **attributes):
         used.add(f"the surrogate of {op.__name__}")

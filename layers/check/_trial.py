@@ -1,4 +1,4 @@
-"""Runs of a subject, through the engine and without it, with NumPy's arrays on both sides."""
+"""Runs of a subject, through the engine and without it, with NumPy arrays on both sides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._values import Values
 
 
 class OtherShape(Failure):
-    """An output that has another shape in a second call."""
+    """Failure because an output has another shape in a second call."""
 
 
 @dataclass
@@ -28,38 +28,38 @@ class Trial:
     seeded: bool
 
     def seed(self) -> None:
-        """Draw the same numbers again, if asked to."""
+        """Seed the random numbers, if asked to, so that each call draws the same."""
         if self.seeded:
             mx.random.seed(0)
             np.random.seed(0)
 
     def place(self, values: Values, req: Any = None) -> dict[str, Any]:
-        """NDArrays of the values."""
+        """Return NDArrays of the values."""
         return self.subject.place(values, self.dtype, self.context, req)
 
     def call(self, arrays: dict[str, Any]) -> list:
-        """The outputs, in training."""
+        """Return the outputs, in training mode."""
         self.seed()
         with autograd.train_mode():
             return _computed(self.subject.call(arrays))
 
     def record(self, arrays: dict[str, Any]) -> list:
-        """The outputs, recorded for backward."""
+        """Return the outputs, recorded for backward."""
         self.seed()
         with autograd.record():
             return _computed(self.subject.call(arrays))
 
     def backward(self, outputs: list, heads: list) -> Any:
-        """Run backward from the outputs that are floats."""
+        """Run backward from the floating outputs."""
         pairs = [(y, dy) for y, dy in zip(outputs, heads) if np.dtype(y.dtype).kind in "fV"]
         autograd.backward([y for y, _ in pairs], [dy for _, dy in pairs])
 
     def forward(self, values: Values) -> list[np.ndarray]:
-        """The outputs."""
+        """Return the outputs as NumPy arrays."""
         return [y.asnumpy() for y in self.call(self.place(values))]
 
     def gradients(self, values: Values, heads: list[np.ndarray], names: tuple) -> Values:
-        """The gradients of the inputs in `names`."""
+        """Return the gradients of the inputs in `names`."""
         if not names:
             return {}
         arrays = self.place(values, dict.fromkeys(names, "write"))
@@ -68,7 +68,7 @@ class Trial:
         return {n: arrays[n].grad.asnumpy() for n in names}
 
     def heads(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
-        """Random gradients of the outputs; ones for a loss."""
+        """Return random gradients of the outputs; ones for a loss."""
         if self.subject.is_loss:
             return [np.ones(y.shape) for y in outputs]
         random = np.random.RandomState(1)
@@ -77,13 +77,13 @@ class Trial:
         ]
 
     def in_python(self, values: Values) -> Trial:
-        """The trial in which the Python of each operator runs in each call."""
+        """Return a trial in which the Python of each operator runs in each call."""
         if getattr(self.subject.operator, "surrogate", None) is not None:
             return UnprotectedTrial.of(self, values) or self
         return replace(self, subject=self.subject.eager)
 
     def objective(self, values: Values, heads: list[np.ndarray]) -> float:
-        """The number whose gradient the operator's gradients are."""
+        """Return the number whose gradients are compared: the loss, or Σ outputs · heads."""
         subject, arrays = self.subject, self.place(values)
         outputs = self.call(arrays)
         for name, y, dy in zip(subject.outputs, outputs, heads):
@@ -104,7 +104,7 @@ class Trial:
 
 
 class UnprotectedTrial(Trial):
-    """A trial of the functions that a subject is made of, called without the engine."""
+    """A trial of the subject's own functions, called without the engine."""
 
     def __init__(self, trial: Trial, code: Any):
         super().__init__(trial.subject, trial.dtype, trial.context, trial.seeded)
@@ -112,12 +112,12 @@ class UnprotectedTrial(Trial):
 
     @classmethod
     def of(cls, trial: Trial, values: Values) -> UnprotectedTrial | None:
-        """That of a trial's subject for these values; None where it is made of no functions."""
+        """Return the trial of a subject's functions for these values; None if it has none."""
         code = trial.subject.code(trial.place(values))
         return code and cls(trial, code)
 
     def call(self, arrays: dict[str, Any], **options: Any) -> list:
-        self.arrays = arrays  # which backward needs
+        self.arrays = arrays  # needed by backward
         self.seed()
         with self.context, autograd.train_mode():
             return self.code.forward(arrays, **options)
@@ -125,32 +125,32 @@ class UnprotectedTrial(Trial):
     record = call
 
     def backward(self, outputs: list, heads: list, **options: Any) -> dict[str, Any]:
-        """The gradients, by input."""
+        """Return the gradients, by input."""
         with self.context, autograd.train_mode():
             return self.code.backward(self.arrays, outputs, heads, **options)
 
     def all_gradients(self, values: Values, heads: list[np.ndarray], **options: Any) -> Values:
-        """The gradients that it gives, asked for or not."""
+        """Return all gradients from backward, requested or not."""
         outputs = self.call(self.place(values))
         found = self.backward(outputs, arrays_like(outputs, heads), **options)
-        # What is no array the engine refuses.
+        # The engine refuses results that are no arrays.
         return {n: g.asnumpy() for n, g in found.items() if isinstance(g, nd.NDArray)}
 
 
 def _computed(arrays: list) -> list:
-    """The arrays, once they are computed: MXNet raises what went wrong where it waits."""
+    """Return the arrays when they are computed: MXNet raises errors where it waits."""
     for array in arrays:
         array.wait_to_read()
     return arrays
 
 
 def arrays_like(arrays: list, values: list[np.ndarray]) -> list:
-    """NDArrays of the values, each of the dtype and context of one of `arrays`."""
+    """Return NDArrays of the values, each in the dtype and context of one of `arrays`."""
     return [nd.array(v, ctx=a.context, dtype=a.dtype) for a, v in zip(arrays, values)]
 
 
 def drop_pending_errors() -> None:
-    """Have MXNet raise here what it would raise wherever it waits next; it was reported."""
+    """Wait for MXNet here, and drop errors that were reported already and would come up later."""
     try:
         nd.waitall()
     except Exception:

@@ -1,7 +1,7 @@
-"""The functions that an operator is made of, called without the engine.
+"""Functions of an operator, called without the engine.
 
-The engine protects the caller: it copies what an operator returns twice, hides what it writes into
-its inputs, makes a new object for each call. Here nothing does.
+The engine protects the caller: it copies an output that is returned twice, hides writes of an
+operator into its inputs, and makes a new object for each call. Here nothing does.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ._report import Failure
 
 
 class OperatorCode:
-    """The functions of an `Operator`."""
+    """Functions of an `Operator`."""
 
-    op = None  # there is no object that could keep anything between calls
+    op = None  # no object keeps anything between calls
     mismatches: dict[str, list[str]] = {}
 
     def __init__(self, operator: Operator, attributes: dict[str, Any]):
@@ -57,7 +57,7 @@ class OperatorCode:
 
 
 class CustomCode:
-    """A CustomOp that its CustomOpProp makes for arrays of these shapes and dtypes."""
+    """A CustomOp, made by its CustomOpProp for arrays of these shapes and dtypes."""
 
     def __init__(self, prop: Any, arrays: dict[str, Any]):
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
@@ -71,7 +71,7 @@ class CustomCode:
         self.op = prop.create_operator(self.context, shapes, types + [a.dtype for a in states])
         if not isinstance(self.op, mx.operator.CustomOp):
             raise Failure(f"create_operator gave {self.op!r}\n  expected a CustomOp")
-        self.names: list[tuple[Any, str]] = []  # of the buffers that it has now
+        self.names: list[tuple[Any, str]] = []  # of the present buffers
         self.mismatches: dict[str, list[str]] = {"shapes": [], "types": []}
         self._watch_assign()
 
@@ -87,7 +87,7 @@ class CustomCode:
         self.op.assign = watched
 
     def _note_mismatch(self, name: str, dst: Any, src: Any) -> None:
-        """Note where a value has another shape than its buffer, or loses fractions in it."""
+        """Note a value whose shape differs from its buffer's, or whose fractions are lost in it."""
         declared, given = tuple(dst.shape), tuple(src.shape)
         if given != declared and np.prod(given) != 1:
             self.mismatches["shapes"].append(f"{name} is declared {declared} and given {given}")
@@ -100,10 +100,10 @@ class CustomCode:
                 )
 
     def forward(self, arrays: dict[str, Any], fill: float = 0.0, req: str = "write") -> list:
-        """The outputs, in buffers that are filled with `fill` before."""
+        """Return the outputs, in buffers that are filled with `fill` first."""
         out = [nd.full(s, fill, ctx=self.context, dtype=t) for s, t in self.kinds]
         self.names = list(zip(out, self.outputs))
-        given = list(out)  # a list of its own: an operator may put other arrays into it
+        given = list(out)  # a new list: an operator may put other arrays into it
         self.op.forward(is_train=True, req=[req] * len(out), out_data=given, **self._inputs(arrays))
         _expect_same("out_data", out, given)
         return out
@@ -116,7 +116,7 @@ class CustomCode:
         fill: float = 0.0,
         req: str = "write",
     ) -> dict[str, Any]:
-        """The gradients, in buffers that are filled with `fill` before."""
+        """Return the gradients, in buffers that are filled with `fill` first."""
         named = {n: arrays[n] for n in self.arguments}
         buffers = [nd.full(x.shape, fill, ctx=x.context, dtype=x.dtype) for x in named.values()]
         self.names = list(zip(buffers, (f"the gradient of {n}" for n in named)))

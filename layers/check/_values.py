@@ -1,4 +1,4 @@
-"""Values in NumPy: what is compared, how, and how it is shown."""
+"""Values in NumPy: their comparison, and their form in messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from ._report import Failure
 
 Values = dict[str, np.ndarray]
 
-# Step of the central differences, absolute and relative tolerance; by the precision in which the
-# operator computes. The absolute one is multiplied by the largest value, if that is above 1.
+# Step of the central differences, absolute and relative tolerance, by the precision in which the
+# operator computes. The absolute tolerance is multiplied by the largest value, if that exceeds 1.
 PRECISION = {"float64": (1e-6, 1e-5, 1e-3), "float32": (2.0**-7, 2e-3, 1e-2)}
 
 
 @dataclass
 class Results:
-    """Values of the inputs, and what a subject gives for them.
+    """Values of the inputs, and a subject's results for them.
 
-    `heads` are gradients of the outputs, `gradients` those of the inputs that could be computed.
+    `heads` are gradients of the outputs; `gradients` has the inputs' gradients that could be
+    computed.
     """
 
     values: Values
@@ -31,12 +32,12 @@ class Results:
 
 
 def is_identical(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays are equal to the bit."""
+    """True if two arrays are equal to the bit."""
     return (a.shape, a.dtype, a.tobytes()) == (b.shape, b.dtype, b.tobytes())
 
 
 def compare(what: str, a: np.ndarray, b: np.ndarray, tolerance: float) -> float:
-    """The largest difference of b from a; one above `tolerance` is a failure of `what`."""
+    """Return the largest difference of b from a; raise a Failure of `what` if above `tolerance`."""
     if a.shape != b.shape:
         raise Failure(f"{what} is {b.shape}, not {a.shape}")
     difference = largest_difference(a, b)
@@ -49,7 +50,7 @@ def compare(what: str, a: np.ndarray, b: np.ndarray, tolerance: float) -> float:
 
 
 def largest_difference(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative to the largest value, if that is above 1.
+    """Return the largest difference of two arrays, relative to the largest value if above 1.
 
     NaN and infinities are equal to themselves.
     """
@@ -66,12 +67,12 @@ def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def format_number(value: float) -> str:
-    """A value with few digits."""
+    """Return a value as text with few digits."""
     return f"{float(value):.3g}"
 
 
 def format_index(at: tuple) -> str:
-    """A place in an array."""
+    """Return an index of an array as text."""
     return f"[{', '.join(map(str, at))}]"
 
 
@@ -85,7 +86,7 @@ def _is_bfloat16(array: Any) -> bool:
 
 
 def summarize(value: Any) -> str:
-    """A value in few words."""
+    """Describe a value in few words."""
     if isinstance(value, (np.ndarray, nd.NDArray)):
         return f"an array {value.shape}"
     text = repr(value)

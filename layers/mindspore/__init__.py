@@ -4,8 +4,8 @@
     import layers.mindspore.ops as ops
     from layers.mindspore.nn import Cell
 
-It has the part of MindSpore that custom operators need; other names raise an error that says so.
-Both modes run a Cell's code as it is, and neither compiles it.
+It has the part of MindSpore that custom operators need; for other names it raises an
+AttributeError. Both modes run a Cell's code as it is written, and neither compiles it.
 """
 
 from . import context, dtype, nn, ops

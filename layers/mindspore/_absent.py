@@ -1,4 +1,4 @@
-"""The error for a name that MindSpore may have, and this part of it does not."""
+"""Error for a name of MindSpore that this package does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def absent(module: str, names: Iterable[str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module with these names: an error with the most similar ones."""
+    """Return a module's ``__getattr__``, which raises an error with the most similar names."""
 
     def raise_error(name: str) -> Any:
         near = difflib.get_close_matches(name, names) or sorted(names)

@@ -1,4 +1,4 @@
-"""`grad` and `value_and_grad`: gradients of functions of Tensors, by the engine's autograd."""
+"""Gradients of functions of Tensors, by the engine's autograd: `grad` and `value_and_grad`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def grad(
     weights: Any = None,
     has_aux: bool = False,
 ) -> Callable:
-    """The function that returns the gradient of the sum of all outputs of `fn`.
+    """Return the function that returns the gradient of the sum of all outputs of `fn`.
 
     Parameters
     ----------
     fn : callable
         A function of Tensors, or a Cell.
     grad_position : int or tuple of int, optional
-        The inputs to differentiate with respect to: one gradient for an int, a tuple of them for a
-        tuple.
+        The positions of the inputs to differentiate with respect to. An int gives one gradient, a
+        tuple a tuple of them.
     weights : Parameter, or list or tuple of them, optional
-        The Parameters to differentiate with respect to. The gradients are then a pair, of inputs
-        and of weights, or those of weights alone where `grad_position` is None.
+        The Parameters to differentiate with respect to. The gradients are then a pair: of inputs
+        and of weights. If `grad_position` is None, they are only of weights.
     has_aux : bool
-        Whether only the first output is differentiated, and the others are returned after the
+        If True, only the first output is differentiated; the other outputs are returned after the
         gradients, in a tuple.
 
     Raises
@@ -56,12 +56,12 @@ def value_and_grad(
     weights: Any = None,
     has_aux: bool = False,
 ) -> Callable:
-    """The function that returns the value of `fn` and its gradients, as `grad` does.
+    """Return the function that returns the value of `fn` and its gradients; see `grad`.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `grad`.
+        See `grad`.
     """
     differentiate = _make_differentiate("value_and_grad", fn, grad_position, weights, has_aux)
     return lambda *args: differentiate(args)
@@ -93,8 +93,8 @@ def _gradients(who, fn, args, positions, parameters, has_aux) -> tuple[Any, tupl
     inputs, variables = list(args), []
     for i in positions:
         array = _floating_input(who, args, i).array
-        # The gradient is that of zeros that are added to the input, which so stays part of what was
-        # recorded before. They are negative zeros, with which -0 stays -0.
+        # Add zeros to the input and take their gradient: so the input stays part of the graph
+        # recorded before. They are negative zeros, because -0 + 0 would be 0.
         zeros = nd.full(array.shape, -0.0, ctx=array.context, dtype=array.dtype)
         zeros.attach_grad()
         variables.append(zeros)
@@ -111,11 +111,11 @@ def _gradients(who, fn, args, positions, parameters, has_aux) -> tuple[Any, tupl
 
 
 def _outputs(who: str, value: Any, has_aux: bool) -> list:
-    """The NDArrays of the floating outputs."""
+    """Return the NDArrays of the floating outputs."""
     if has_aux and not isinstance(value, (tuple, list)):
         raise TypeError(
             f"{who}: fn gave {type(value).__name__}\n"
-            "  expected a tuple, of which the first is differentiated, for has_aux=True"
+            "  expected a tuple for has_aux=True; its first output is differentiated"
         )
     outputs = _tensors(value[0] if has_aux else value)
     if not outputs:
@@ -124,9 +124,9 @@ def _outputs(who: str, value: Any, has_aux: bool) -> list:
 
 
 def _depending_on(heads: list, variables: list) -> list:
-    """The heads plus a zero that depends on all variables: those that no head uses get zeros.
+    """Return the heads plus a zero that depends on all variables, so that unused ones get zeros.
 
-    MXNet differentiates this only once.
+    MXNet can differentiate this only once.
     """
     zero = sum(nd.where(z, v, z).sum().astype("float32") for z, v in _zeros(variables))
     return [a + zero.astype(a.dtype) for a in heads] or [zero]

@@ -1,4 +1,4 @@
-"""Tensor: MindSpore's array, around an NDArray."""
+"""MindSpore's array, Tensor, around an NDArray."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Tensor:
     Parameters
     ----------
     input_data : Tensor, NDArray, numpy.ndarray, number or nested list of them
-        An NDArray is used as it is, everything else is copied.
+        An NDArray is used without a copy; other values are copied.
     dtype : optional
-        By default that of an array; float32, int64 or bool for numbers.
+        By default the dtype of an array; float32, int64 or bool for numbers.
 
     Raises
     ------
@@ -36,7 +36,7 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "array")
-    __array_ufunc__ = None  # so that NumPy leaves `values + tensor` to the Tensor
+    __array_ufunc__ = None  # makes NumPy leave `values + tensor` to the Tensor
     __hash__ = object.__hash__
 
     def __init__(self, input_data: Any, dtype: Any = None):
@@ -58,54 +58,54 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape, a tuple of ints."""
+        """Return the shape, a tuple of ints."""
         return self.array.shape
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the elements, such as ``ms.float32``."""
+        """Return the dtype of the elements, such as ``ms.float32``."""
         return as_dtype(dtype_of(self.array))
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self.array.size
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return self.array.ndim
 
     @property
     def T(self) -> Tensor:
-        """A copy with the axes reversed."""
+        """Return a copy with the axes reversed."""
         return Tensor(self.array.T)
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy; bfloat16, which NumPy does not have, as float32."""
+        """Return a NumPy copy; bfloat16, which NumPy lacks, becomes float32."""
         return self.array.asnumpy()
 
     def astype(self, dtype: Any) -> Tensor:
-        """A copy with another dtype."""
+        """Return a copy with another dtype."""
         return Tensor(self.array.astype(dtype_name(dtype)))
 
     def copy(self) -> Tensor:
-        """A copy."""
+        """Return a copy."""
         return Tensor(self.array.copy())
 
     def reshape(self, *shape: Any) -> Tensor:
-        """A copy with another shape, which is passed as ints or as a tuple."""
+        """Return a copy with another shape, given as ints or as a tuple."""
         from .ops import reshape
 
         return reshape(self, shape[0] if len(shape) == 1 else shape)
 
     def item(self) -> bool | int | float:
-        """The only element, as a number of Python's.
+        """Return the only element as a Python number.
 
         Raises
         ------
         ValueError
-            There are more elements, or none.
+            There are several elements, or none.
         """
         if self.size != 1:
             raise ValueError(f"item: the shape is {self.shape}\n  expected one element")
@@ -157,7 +157,7 @@ class Tensor:
 
 
 def as_ndarray(value: Any) -> Any:
-    """The NDArray of a Tensor; anything else as it is."""
+    """Return the NDArray of a Tensor, and other values unchanged."""
     return value.array if isinstance(value, Tensor) else value
 
 
@@ -166,9 +166,9 @@ def _as_ndarray_key(key: Any) -> Any:
 
 
 def common(a: Any, b: Any, least: str = "") -> tuple[Any, Any]:
-    """The NDArrays of two operands in one dtype; a number stays one where the dtype can hold it.
+    """Return the NDArrays of two operands in one dtype; a number stays one if it fits.
 
-    The dtype is the wider one, floating if one of the two is; with `least`, at least that one.
+    The dtype is the wider one, floating if one of the two is; with `least`, at least that dtype.
     """
     operands = [x if isinstance(x, NUMBERS) else Tensor(x).array for x in (a, b)]
     arrays = [x for x in operands if isinstance(x, nd.NDArray)]
@@ -193,7 +193,7 @@ def _python(x: Any) -> Any:
 
 
 def _rank(name: str) -> int:
-    """The rank of a dtype in a promotion: bool, then integers, then floats."""
+    """Return the rank of a dtype in a promotion: bool, then integers, then floats."""
     return {"b": 0, "i": 1, "u": 1}.get(as_dtype(name).kind, 2)
 
 
@@ -261,16 +261,16 @@ for _name, _function in BINARY.items():
 
 
 class Parameter(Tensor):
-    """A Tensor that a Cell has as an attribute, and that `grad` may differentiate with respect to.
+    """A Tensor that is an attribute of a Cell and that `grad` can differentiate by.
 
     Parameters
     ----------
-    default_input : Tensor, or any value of which a Tensor can be made
-        Its values, which are copied.
+    default_input : Tensor, or any argument of Tensor
+        The values, which are copied.
     name : str, optional
         By default the name of the attribute of the Cell.
     requires_grad : bool
-        Whether `trainable_params` has it.
+        If True, `trainable_params` returns it.
     """
 
     __slots__ = ("name", "requires_grad")
@@ -287,7 +287,7 @@ class Parameter(Tensor):
         Raises
         ------
         ValueError
-            They have another shape.
+            The values have another shape.
         """
         data = Tensor(data)
         if data.shape != self.shape:

@@ -1,4 +1,4 @@
-"""`set_context`: the device on which Tensors are made."""
+"""Device for new Tensors: `set_context`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _settings: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "device
 
 
 def set_context(**kwargs: Any) -> None:
-    """Set the mode and the device of computations from now on.
+    """Set the mode, and the device for new Tensors.
 
     Parameters
     ----------
     mode : {GRAPH_MODE, PYNATIVE_MODE}
-        Both run the code as it is.
+        Both run the code as it is written.
     device_target : {'CPU', 'GPU'}
         The device on which Tensors are made.
     device_id : int
@@ -47,24 +47,24 @@ def set_context(**kwargs: Any) -> None:
     if not found.get(target):
         raise RuntimeError(
             f"set_context: device_target is {target!r}, and there is none here\n"
-            "  expected 'CPU', or 'GPU' where there is one"
+            "  expected 'CPU', or 'GPU' on a machine with a GPU"
         )
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ValueError(f"set_context: device_id is {number!r}\n  expected an int from 0")
     if target == "GPU" and number >= found["GPU"]:
         raise RuntimeError(
-            f"set_context: device_id is {number}\n  expected one below {found['GPU']}, of the GPUs"
+            f"set_context: device_id is {number}\n  expected a number below {found['GPU']}"
         )
     _settings.update(kwargs)
 
 
 def get_context(attr_key: str) -> Any:
-    """A setting of `set_context`.
+    """Return a setting of `set_context`.
 
     Raises
     ------
     ValueError
-        There is none of that name.
+        There is no setting of that name.
     """
     if attr_key not in _settings:
         raise ValueError(f"get_context: {attr_key!r}\n  expected one of {', '.join(_settings)}")
@@ -72,7 +72,7 @@ def get_context(attr_key: str) -> Any:
 
 
 def device():
-    """The engine's context for the settings."""
+    """Return the engine's context for the settings."""
     if _settings["device_target"] == "GPU":
         return mx.gpu(_settings["device_id"])
     return mx.cpu()

@@ -1,4 +1,4 @@
-"""Dtypes, as NumPy has them. bfloat16, which it has not, is the one that MXNet names so."""
+"""Dtypes of NumPy, and bfloat16, which NumPy lacks: MXNet's dtype of this name."""
 
 from __future__ import annotations
 

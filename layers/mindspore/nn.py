@@ -1,4 +1,4 @@
-"""`Cell`: the base of layers and networks."""
+"""Base class of layers and networks: `Cell`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Cell"]
 
 
 class Cell(gluon.Block):
-    """The base of all layers and networks; a Block of Gluon's.
+    """Base class of all layers and networks; a Gluon Block.
 
     A subclass defines ``construct(self, x, ...)``, on Tensors. Cells and Parameters that are
     assigned to attributes become parts of it.
@@ -56,12 +56,12 @@ class Cell(gluon.Block):
         elif name in self.__dict__.get("_weights", ()):
             raise TypeError(
                 f"{type(self).__name__}: attribute {name!r} is set to a {type(value).__name__}\n"
-                "  expected a Parameter, or set_data of the one that is there"
+                "  expected a Parameter, or set_data of the present one"
             )
         super().__setattr__(name, value)
 
     def parameters_and_names(self) -> list[tuple[str, Parameter]]:
-        """Its Parameters and those of its Cells, each with its path, such as ``'dense.w'``."""
+        """Return the Parameters, also of inner Cells, each with its path, such as ``'dense.w'``."""
         found = list(self._weights.items())
         for name, cell in self._children.items():
             if isinstance(cell, Cell):
@@ -69,11 +69,11 @@ class Cell(gluon.Block):
         return found
 
     def get_parameters(self) -> list[Parameter]:
-        """Its Parameters and those of its Cells."""
+        """Return the Parameters, also of inner Cells."""
         return [p for _, p in self.parameters_and_names()]
 
     def trainable_params(self) -> list[Parameter]:
-        """Those of its Parameters that have ``requires_grad``."""
+        """Return the Parameters that have ``requires_grad``."""
         return [p for p in self.get_parameters() if p.requires_grad]
 
 

@@ -1,4 +1,4 @@
-"""Operators on Tensors: custom ones, and some of MindSpore's."""
+"""Operators on Tensors: custom operators, and some of MindSpore's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ __all__ = ["Custom", "CustomRegOp", "DataType", "custom_info_register", "kernel"
 class Custom(_Custom):
     """`layers.ops.Custom` with a `bprop` that takes and returns Tensors.
 
-    Called with Tensors it returns Tensors, called with NDArrays or Symbols it returns those.
+    A call with Tensors returns Tensors; a call with NDArrays or Symbols returns NDArrays or
+    Symbols.
     """
 
     _to_bprop, _from_bprop = Tensor, staticmethod(as_ndarray)
@@ -33,7 +34,7 @@ class Custom(_Custom):
 
 
 def _public(function: Callable, name: str = "", doc: str = "") -> Callable:
-    """Make a public function of Tensors of a function of NDArrays."""
+    """Make a public function of Tensors from a function of NDArrays."""
     name = function.__name__ = function.__qualname__ = name or function.__name__
     function.__doc__ = doc or function.__doc__
 
@@ -53,7 +54,7 @@ def _as_ndarrays(value: Any) -> Any:
     return as_ndarray(value)
 
 
-# By MindSpore's name, the name in `nd` and the formula.
+# By MindSpore's name: the name in `nd` and the formula.
 _UNARY = {
     "abs": ("abs", "\\|x\\|"),
     "acos": ("arccos", "arccos x"),
@@ -74,7 +75,7 @@ _UNARY = {
     "relu": ("relu", "max(x, 0)"),
     "rsqrt": ("rsqrt", "1 / √x"),
     "sigmoid": ("sigmoid", "1 / (1 + e⁻ˣ)"),
-    "sign": ("sign", "-1, 0 or 1, as x is"),
+    "sign": ("sign", "the sign of x, -1, 0 or 1"),
     "sin": ("sin", "sin x"),
     "sinh": ("sinh", "sinh x"),
     "sqrt": ("sqrt", "√x"),
@@ -91,21 +92,21 @@ def _unary(inner: str) -> Callable:
 
 
 for _name, (_inner, _formula) in _UNARY.items():
-    _public(_unary(_inner), _name, f"y = {_formula}, element by element; x: any shape.")
+    _public(_unary(_inner), _name, f"Return {_formula}, element by element; x: any shape.")
 
 
 _BINARY = {
     "add": ("add", "x + y"),
     "div": ("truediv", "x / y"),
-    "equal": ("eq", "x = y, of bool"),
+    "equal": ("eq", "x = y, as bool"),
     "floor_div": ("floordiv", "⌊x / y⌋"),
     "floor_mod": ("mod", "x - y⌊x / y⌋"),
-    "greater": ("gt", "x > y, of bool"),
-    "greater_equal": ("ge", "x ≥ y, of bool"),
-    "less": ("lt", "x < y, of bool"),
-    "less_equal": ("le", "x ≤ y, of bool"),
+    "greater": ("gt", "x > y, as bool"),
+    "greater_equal": ("ge", "x ≥ y, as bool"),
+    "less": ("lt", "x < y, as bool"),
+    "less_equal": ("le", "x ≤ y, as bool"),
     "mul": ("mul", "x y"),
-    "not_equal": ("ne", "x ≠ y, of bool"),
+    "not_equal": ("ne", "x ≠ y, as bool"),
     "pow": ("pow", "xʸ"),
     "sub": ("sub", "x - y"),
 }
@@ -116,7 +117,7 @@ def _binary(operator: str) -> Callable:
 
 
 for _name, (_operator, _formula) in _BINARY.items():
-    _doc = f"{_formula}; x and y: Tensors or numbers, of shapes that broadcast."
+    _doc = f"Return {_formula}; x and y: Tensors or numbers, of shapes that broadcast."
     _public(_binary(_operator), _name, _doc)
 
 _REDUCED = {"max": "maximum", "mean": "mean", "min": "minimum", "prod": "product", "sum": "sum"}
@@ -131,37 +132,37 @@ def _reduced(name: str) -> Callable:
 
 
 for _name, _what in _REDUCED.items():
-    _doc = f"The {_what} over axes, all of them by default: then of shape (1,)."
+    _doc = f"Return the {_what} over axes; by default over all, of shape (1,)."
     _public(_reduced(_name), f"reduce_{_name}", _doc)
 
 
 @_public
 def cast(x, dtype):
-    """x, in another dtype; any shape."""
+    """Return x in another dtype; any shape."""
     return Tensor(x).astype(dtype).array
 
 
 @_public
 def concat(tensors: Sequence, axis: int = 0):
-    """Tensors one after the other along an axis; their other sizes are equal."""
+    """Join Tensors along an axis; their other sizes must be equal."""
     return nd.concat(*tensors, dim=axis)
 
 
 @_public
 def expand_dims(x, axis: int):
-    """x with an axis of size 1 put in at `axis`."""
+    """Return x with a new axis of size 1 at `axis`."""
     return nd.expand_dims(x, axis=axis)
 
 
 @_public
 def log_softmax(x, axis: int = -1):
-    """ln softmax(x) along an axis; any shape."""
+    """Return ln softmax(x) along an axis; any shape."""
     return nd.log_softmax(x, axis=axis)
 
 
 @_public
 def matmul(x, y):
-    """The matrix product; (m, k) and (k, n), (k,) in place of either, or stacks of matrices.
+    """Return the matrix product of (m, k) and (k, n), of (k,) in place of either, or of stacks.
 
     Raises
     ------
@@ -182,19 +183,19 @@ def matmul(x, y):
 
 @_public
 def maximum(x, y):
-    """The larger of x and y, element by element; Tensors or numbers, of shapes that broadcast."""
+    """Return the larger of x and y by elements; Tensors or numbers, of shapes that broadcast."""
     return nd.maximum(*common(x, y))
 
 
 @_public
 def minimum(x, y):
-    """The smaller of x and y, element by element; Tensors or numbers, of shapes that broadcast."""
+    """Return the smaller of x and y by elements; Tensors or numbers, of shapes that broadcast."""
     return nd.minimum(*common(x, y))
 
 
 @_public
 def reshape(x, shape: Sequence[int]):
-    """x in another shape with the same number of elements; one size may be -1.
+    """Return x in another shape with the same number of elements; one size may be -1.
 
     Raises
     ------
@@ -203,7 +204,7 @@ def reshape(x, shape: Sequence[int]):
     """
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
-        raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, of which one may be -1")
+        raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, at most one of them -1")
     if 0 in sizes and x.size:  # 0 means the size of the input in `nd`
         raise ValueError(
             f"reshape: {x.shape} to {tuple(sizes)}\n  expected the same number of elements"
@@ -213,31 +214,31 @@ def reshape(x, shape: Sequence[int]):
 
 @_public
 def select(condition, x, y):
-    """x where the condition holds, y elsewhere; all of one shape."""
+    """Return x where the condition is true, y elsewhere; all of one shape."""
     return nd.where(condition.astype("float32"), x, y)  # MXNet's operator takes no bool
 
 
 @_public
 def softmax(x, axis: int = -1):
-    """eˣ / Σ eˣ along an axis; any shape."""
+    """Return eˣ / Σ eˣ along an axis; any shape."""
     return nd.softmax(x, axis=axis)
 
 
 @_public
 def squeeze(x, axis=None):
-    """x without an axis of size 1, or without all of them; at least one axis stays."""
+    """Return x without one axis of size 1, or without all such axes; at least one axis stays."""
     return nd.squeeze(x, axis=axis)
 
 
 @_public
 def stack(tensors: Sequence, axis: int = 0):
-    """Tensors of one shape, along a new axis."""
+    """Join Tensors of one shape along a new axis."""
     return nd.stack(*tensors, axis=axis)
 
 
 @_public
 def transpose(x, axes: Sequence[int] | None = None):
-    """x with its axes in another order, by default reversed."""
+    """Return x with its axes in another order, by default reversed."""
     return nd.transpose(x, axes=axes or ())
 
 

@@ -1,4 +1,4 @@
-"""MinPy's way of writing operators: `customop`, `core.grad`, and NumPy's names over `nd`."""
+"""Operators in MinPy's way: `customop`, `core.grad`, and NumPy's names over `nd`."""
 
 from . import context, core, numpy, primitive
 from .primitive import Primitive, customop

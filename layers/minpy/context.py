@@ -1,4 +1,4 @@
-"""Where arrays are made."""
+"""Context of new arrays."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ Context, cpu, gpu, current_context = mx.Context, mx.cpu, mx.gpu, mx.current_cont
 
 
 def set_context(context: Context) -> None:
-    """Make arrays on this context from now on, in this thread; in a ``with``, until it ends."""
+    """Set the context of new arrays in this thread; inside a ``with``, until it ends."""
     mx.test_utils.set_default_context(context)

@@ -22,14 +22,14 @@ __all__ = [
 
 
 def grad(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
-    """The function that returns the gradient of `func` in one argument, or in several.
+    """Return the function that returns the gradient of `func` in one argument or several.
 
-    Like `grad_and_loss`, without the result.
+    It is `grad_and_loss` without the result.
 
     Raises
     ------
     TypeError, ValueError
-        As `grad_and_loss`.
+        See `grad_and_loss`.
     """
     differentiated = grad_and_loss(func, argnum)
 
@@ -41,24 +41,25 @@ def grad(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
 
 
 def grad_and_loss(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
-    """The function that returns the gradient of `func` in some arguments, and its result.
+    """Return the function that returns the gradient of `func` in some arguments, and its result.
 
-    Where the result is no scalar, it is the gradient of its sum. Inside ``autograd.record()`` the
+    If the result is no scalar, its sum is differentiated. Inside ``autograd.record()`` the
     gradient is recorded, so that ``grad(grad(func))`` is the second derivative.
 
     Parameters
     ----------
     func : callable
-        A function of NDArrays. NumPy's arrays become NDArrays with their dtypes; inputs are never
+        A function of NDArrays. NumPy arrays become NDArrays of the same dtypes; inputs are never
         changed.
     argnum : int or sequence of int
-        The positions of the arguments. Integers, numbers and lists among these become float32.
+        The positions of the arguments. Integers, numbers and lists in these positions become
+        float32.
 
     Returns
     -------
     callable
-        It returns ``(gradient, result)``, and with several arguments a list of gradients, which
-        have the shapes of the arguments.
+        A function that returns ``(gradient, result)``; for several arguments, a list of gradients.
+        Gradients have the shapes of the arguments.
 
     Raises
     ------
@@ -103,12 +104,12 @@ def _name(func: Callable) -> str:
 
 
 def _array(value: Any) -> Any:
-    """A NumPy array as an NDArray; everything else as it is."""
+    """Return a NumPy array as an NDArray, and other values unchanged."""
     return array(value, mx.current_context()) if isinstance(value, np.ndarray) else value
 
 
 def _variable(value: Any, is_recording: bool) -> tuple[Any, Any]:
-    """The array to pass for an argument, and the variable whose gradient is the argument's."""
+    """Return the array to pass for an argument, and the variable with the argument's gradient."""
     if not isinstance(value, (nd.NDArray, np.ndarray)):
         value = np.atleast_1d(np.asarray(value, dtype="float32"))
     value = _array(value)
@@ -118,8 +119,8 @@ def _variable(value: Any, is_recording: bool) -> tuple[Any, Any]:
         variable = value.copy()
         variable.attach_grad()
         return variable, variable
-    # While autograd records, the argument stays part of what was recorded before: the variable is
-    # added to it. It is -0.0, which changes no number, not even the sign of a zero.
+    # While autograd records, the argument must stay part of the graph recorded before, so the
+    # variable is added to it. It is -0.0, which changes no number, not even the sign of a zero.
     variable = nd.full(value.shape, -0.0, ctx=value.context, dtype=value.dtype)
     variable.attach_grad()
     return nd.elemwise_add(value, variable), variable
@@ -133,21 +134,21 @@ def _check_result(func: Callable, result: Any) -> None:
 
 
 def numpy_to_minpy(value):
-    """NumPy's arrays in a value, a list or a tuple as NDArrays of their dtypes."""
+    """Return a value, list or tuple with NDArrays in place of NumPy arrays."""
     if isinstance(value, (list, tuple)):
         return type(value)([numpy_to_minpy(part) for part in value])
     return _array(value)
 
 
 def minpy_to_numpy(value):
-    """NDArrays in a value, a list or a tuple as NumPy's arrays."""
+    """Return a value, list or tuple with NumPy arrays in place of NDArrays."""
     if isinstance(value, (list, tuple)):
         return type(value)([minpy_to_numpy(part) for part in value])
     return value.asnumpy() if isinstance(value, nd.NDArray) else value
 
 
 def convert_args(func: Callable) -> Callable:
-    """A function that takes NumPy's arrays for one of NDArrays."""
+    """Wrap a function of NDArrays so that it takes NumPy arrays."""
 
     @wraps(func)
     def converted(*args, **kwargs):
@@ -158,7 +159,7 @@ def convert_args(func: Callable) -> Callable:
 
 
 def return_numpy(func: Callable) -> Callable:
-    """A function that returns NumPy's arrays for one that returns NDArrays."""
+    """Wrap a function that returns NDArrays so that it returns NumPy arrays."""
 
     @wraps(func)
     def converted(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""Operators of plain functions: where MinPy has `customop`."""
+"""Operators of plain functions; MinPy has `customop` in the module of this name."""
 
 from ..ops.ways.function import Primitive, customop
 

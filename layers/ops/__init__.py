@@ -1,11 +1,11 @@
-"""Operators: one file, one formula, forward and gradients; and the ways of writing one.
+"""Operators, one formula per file, with forward and gradients; and the ways of writing operators.
 
-Labels of classes and ids of rows are whole numbers from 0, of any dtype. With PyTorch on a CPU
-others are an IndexError, eagerly and in a graph: the function that looks them up refuses them. They
-are those of the nearest class or row where nothing is refused: on Apache MXNet, and on a GPU, which
-would have to wait. In compiled code labels are not refused either, and ids are. `softmax_output`
-takes a label of no class as SoftmaxOutput does: its gradient is then y. Blocks such as
-`layers.SoftmaxLoss` look at their inputs themselves, on both engines.
+Class labels and row ids are whole numbers from 0, of any dtype. With PyTorch on a CPU, an invalid
+one is an IndexError, eagerly and in a graph: the lookup refuses it. Compiled code refuses invalid
+ids, but not labels. Where nothing is refused, the nearest valid class or row is taken: in compiled
+code, on Apache MXNet, and on a GPU, where a check would have to wait for the GPU. `softmax_output`
+treats an invalid label as SoftmaxOutput does: the gradient is then y. Blocks such as
+`layers.SoftmaxLoss` check their inputs themselves, on both engines.
 """
 
 from .._errors import did_you_mean

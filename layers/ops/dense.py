@@ -1,4 +1,4 @@
-"""The affine map."""
+"""Affine map."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["dense"]
 class dense:
     """Affine map on the last axis, y = x wᵀ + b, or y = x wᵀ + bias with a constant.
 
-    It is neither faster nor leaner than the built-in FullyConnected: it is here as an example of
-    how an operator is written, and so that nets can be made of this library's operators alone. The
-    gradient of x, a third of the work, is not computed where nobody asks for it.
+    It is neither faster nor leaner than the built-in FullyConnected. It is here as an example of an
+    operator, and to make nets only of this library's operators. The gradient of x, a third of the
+    work, is not computed if nobody asks for it.
 
-    x : (..., k)      w : (m, k)      b : (m,) or left out      y : (..., m)
+    x : (..., k)      w : (m, k)      b : (m,), optional      y : (..., m)
     """
 
     low_precision = True

@@ -1,4 +1,4 @@
-"""Sums of rows of a table, without the rows themselves."""
+"""Sums of rows of a table, one sum for each bag of ids."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ WHO = "operator 'layers.embedding_bag'"
 
 @operator(name="layers.embedding_bag")
 class embedding_bag:
-    """Sum or mean of the rows of w that a bag of ids names, yᵢ = Σⱼ weightsᵢⱼ w[idsᵢⱼ].
+    """Sum or mean of the rows of w that each bag of ids names, yᵢ = Σⱼ weightsᵢⱼ w[idsᵢⱼ].
 
-    A bag is a row of ids, in which `padding` counts for nothing; or, with offsets, what is between
-    two of them. The mean is that of the ids that count, 0 for a bag without any.
+    A bag is a row of ids, where `padding` is ignored; or, with offsets, the ids between two
+    offsets. The mean is taken over the ids that are not padding; it is 0 for a bag without any.
 
     w : (m, d)      ids : (n, k), or (t,) with offsets      weights : the shape of ids, for the sum
-    offsets : (n,) where each bag begins in ids, in ascending order from 0      y : (n, d)
+    offsets : (n,) the start of each bag in ids, in ascending order from 0      y : (n, d)
 
-    On a CPU with PyTorch ids outside of w, or with a fraction, are an IndexError, and offsets in
-    another order a ValueError. A GPU would have to wait for that, and MXNet has no such check:
-    there such ids name the nearest row, and such offsets divide ids into some other bags.
+    On a CPU with PyTorch, an id outside of w or with a fraction is an IndexError, and offsets in
+    another order are a ValueError. On a GPU a check would have to wait for the GPU, and MXNet has
+    no such check. There, invalid ids name the nearest row, and invalid offsets split ids into other
+    bags.
 
-    The gradient of w is dense, unlike that of Embedding with `sparse_grad`: it is filled with zeros
-    once, which costs m d writes, and beside that only the rows that ids name are touched. An
-    optimizer still updates all rows; the block `EmbeddingBag` has `sparse_grad` too.
+    The gradient of w is dense; Embedding has `sparse_grad` to avoid that. It is filled with zeros
+    once, which costs m d writes; apart from that, only the rows that ids name are touched. An
+    optimizer still updates all rows; the block `EmbeddingBag` also has `sparse_grad`.
 
-    For 4096 bags of 100 ids and w (10000, 64) in float32, a step takes 23 MB, output and gradient
-    among them, where the composition of Embedding and sum takes 106 MB. On one core it takes half
-    its time for 1024 bags of 50 and w (100000, 64), but as long for 256 bags of 20 and w (10000,
-    128), and 2.6 times as long for 32 bags of 4. Apache MXNet makes the array of all rows too.
+    For 4096 bags of 100 ids and w (10000, 64) in float32, a step takes 23 MB, including output and
+    gradient; the composition of Embedding and sum takes 106 MB. On one core, it takes half the time
+    of the composition for 1024 bags of 50 and w (100000, 64). It takes as long for 256 bags of 20
+    and w (10000, 128), and 2.6 times as long for 32 bags of 4. On Apache MXNet it also makes the
+    array of all rows.
     """
 
-    saves = ("numbers", "starts")  # rows of w, and where bags begin in them
+    saves = ("numbers", "starts")  # row numbers, and the start of each bag in them
 
     def forward(
         w, ids, offsets=None, weights=None, *, mode: str = "sum", padding: int | None = None
@@ -55,7 +57,7 @@ class embedding_bag:
     def dw(dy, w, ids, offsets, weights, mode, padding, numbers, starts):
         if not ids.size:
             return nd.zeros_like(w)
-        dy = widen(dy)  # in 16 bits many small gradients of one row would add up to too little
+        dy = widen(dy)  # in 16 bits, a sum of many small gradients would be too small
         if mode == "mean":
             dy = nd.broadcast_div(dy, sizes(dy, ids, offsets, padding))
         dw = gradient_of_rows(dy, w, numbers, starts, factors(dy, ids, weights, padding))
@@ -75,7 +77,7 @@ class embedding_bag:
 
 
 def weighted_sums(w, numbers, starts, factors):
-    """Return for each bag Σ factor w[number]."""
+    """Return Σ factor w[number] for each bag."""
     rows = widen(nd.take(w, numbers))
     if factors is not None:
         rows = nd.broadcast_mul(rows, widen(factors).reshape((-1, 1)))
@@ -83,7 +85,7 @@ def weighted_sums(w, numbers, starts, factors):
 
 
 def gradient_of_rows(dy, w, numbers, starts, factors):
-    """The gradient of w: to the row of each number, factor dy of its bag is added."""
+    """Return the gradient of w: each number's row gets factor times dy of the number's bag."""
     rows = nd.take(dy, bags(starts, numbers))
     if factors is not None:
         rows = nd.broadcast_mul(rows, factors.reshape((-1, 1)))
@@ -91,21 +93,21 @@ def gradient_of_rows(dy, w, numbers, starts, factors):
 
 
 def add_rows(rows, numbers, count):
-    """Return so many rows, each the sum of the rows that have its number."""
+    """Return `count` rows; row i is the sum of the rows with the number i."""
     return adapter().add_rows(rows, numbers, count)
 
 
 def bags(starts, numbers):
-    """The bag of each id."""
+    """Return the bag of each id."""
     count = numbers.shape[0]
     ones = nd.ones((starts.shape[0], 1), ctx=starts.context)
-    begun = add_rows(ones, starts, count + 1).reshape((-1,))  # how many bags begin at a place
+    begun = add_rows(ones, starts, count + 1).reshape((-1,))  # bags that start at each place
     bag = nd.cumsum(nd.slice_axis(begun, axis=0, begin=0, end=count), axis=0) - 1
-    return nd.relu(bag)  # ids before the first offset, which should be 0, are of the first bag
+    return nd.relu(bag)  # ids before the first offset, which should be 0, count to bag 0
 
 
 def numbers_and_starts(w, ids, offsets, padding):
-    """Numbers of rows, and where bags begin in them, both in one row."""
+    """Return the row numbers of all ids in one axis, and the start of each bag in them."""
     numbers = ids.reshape((-1,))
     if padding is not None:
         numbers = nd.where(numbers == padding, nd.zeros_like(numbers), numbers)
@@ -117,7 +119,7 @@ def numbers_and_starts(w, ids, offsets, padding):
 
 
 def factors(x, ids, weights, padding):
-    """What rows of x's dtype are multiplied with, or None: the weights, 0 for padding: (t,)."""
+    """Return the factors of rows, (t,), in x's dtype: weights, 0 for padding; None for ones."""
     given = None if weights is None else weights.reshape((-1,)).astype(x.dtype)
     if padding is None:
         return given
@@ -126,7 +128,7 @@ def factors(x, ids, weights, padding):
 
 
 def sizes(x, ids, offsets, padding):
-    """How many ids of each bag count, at least 1, in the dtype of x: (n, 1), or (1, 1)."""
+    """Return the number of ids in each bag without padding, at least 1: (n, 1) or (1, 1)."""
     if offsets is not None:
         begin = offsets.astype("float32")
         end = nd.full((1,), ids.shape[0], ctx=ids.context)

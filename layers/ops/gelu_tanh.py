@@ -1,4 +1,4 @@
-"""The Gaussian error linear unit, approximated with tanh."""
+"""Gaussian error linear unit, approximated with tanh."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ def gelu(x):
 
 
 def probability(x):
-    """The factor of x in y."""
+    """Return σ(2u), the factor of x in y."""
     return nd.sigmoid(x * (SCALE + SCALE * CUBIC * nd.square(x)))
 
 
 def slope(x):
-    x = nd.clip(x, a_min=-10, a_max=10)  # beyond, the slope is 0 or 1, and 0 times infinity NaN
+    # Beyond, the slope is 0 or 1; 0 times infinity would be NaN.
+    x = nd.clip(x, a_min=-10, a_max=10)
     squares = nd.square(x)
     p = nd.sigmoid(x * (SCALE + SCALE * CUBIC * squares))
     return p * (1 + x * (SCALE + 3 * SCALE * CUBIC * squares) * (1 - p))

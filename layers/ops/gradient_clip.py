@@ -1,4 +1,4 @@
-"""A gradient that is clipped on its way through y = x."""
+"""Identity with a clipped gradient."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["gradient_clip"]
 
 @operator(name="layers.gradient_clip")
 class gradient_clip:
-    """y = x, with a gradient clipped to [-value, value], then to the norm `norm` of the array.
+    """Identity, y = x, with a gradient clipped to [-value, value], then to the norm `norm`.
 
     dx = min(1, norm / |c|) c,  c = min(max(dy, -value), value)      x, y : any shape
 
-    The norm is that of the whole array, and is computed without overflow, for which a step takes
+    The norm is taken over the whole array, and computed without overflow: therefore a step takes
     1.5 times as long as an `autograd.Function` with ``nd.norm`` (512 x 1024 elements, one thread).
     Nothing is kept for backward. No composition of built-in operators has this gradient. A bound
     that is not above 0 is a ValueError.
@@ -43,9 +43,9 @@ class gradient_clip:
 
 
 def shrinkage(dy, norm):
-    """The factor that takes the norm of dy to `norm`, where it is greater."""
+    """Return the factor that reduces the norm of dy to `norm`, at most 1."""
     wide = dy.astype("float32") if dy.dtype is np.float16 else dy
-    largest = nd.maximum(nd.max(nd.abs(wide)), 1e-30)  # by which squares do not overflow
+    largest = nd.maximum(nd.max(nd.abs(wide)), 1e-30)  # divided by it, squares do not overflow
     length = largest * nd.sqrt(nd.sum(nd.square(nd.broadcast_div(wide, largest))))
     return (norm / nd.maximum(length, norm)).astype(dy.dtype)
 

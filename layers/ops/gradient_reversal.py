@@ -1,4 +1,4 @@
-"""A gradient that is turned round on its way through y = x."""
+"""Identity with a reversed gradient."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["gradient_reversal"]
 
 @operator(name="layers.gradient_reversal")
 class gradient_reversal:
-    """y = x, with the gradient of y = -factor · scale · x, of any shape.
+    """Identity, y = x, with the gradient of y = -factor · scale · x, of any shape.
 
-    x : any shape      scale : (1,), an array that may change from step to step, or left out
+    x : any shape      scale : (1,), an array that may change between steps, optional
 
     It keeps nothing for backward, and takes half the time of BlockGrad(1.5 x) - 0.5 x
     (forward and backward, 512 x 1024 elements, one thread).

@@ -13,12 +13,12 @@ __all__ = ["group_norm"]
 class group_norm:
     """Normalization of groups of channels, y = gamma (x - mean) / √(variance + epsilon) + beta.
 
-    Mean and variance are those of a sample's channels of one group, over all places.
+    Mean and variance are taken over the channels of one group and all positions of a sample.
 
     x : (n, c, ...), c a multiple of num_groups, else a ValueError      gamma, beta : (c,)
     y : (n, c, ...)
 
-    For x (32, 256, 8, 8) in float32 and two groups it keeps 512 bytes beside its inputs, where the
+    For x (32, 256, 8, 8) in float32 and two groups it keeps 512 bytes besides its inputs; the
     composition of mean, square and so on keeps 4 MB. With PyTorch it has a kernel, which takes a
     third of the time of this formula on one core.
 
@@ -40,7 +40,7 @@ class group_norm:
         shift = widen(beta).reshape((1, -1) + (1,) * (x.ndim - 2))
         return narrow(y.reshape(x.shape) + shift, x), mean, rstd
 
-    def backward(dy, x, gamma, beta, num_groups, mean, rstd):  # with beta, as in layer_norm
+    def backward(dy, x, gamma, beta, num_groups, mean, rstd):  # beta is an input, as in layer_norm
         if not x.size:
             return {n: nd.zeros_like(a) for n, a in (("x", x), ("gamma", gamma), ("beta", beta))}
         centered = widen(x).reshape((0, num_groups, -1)) - mean

@@ -1,4 +1,4 @@
-"""Swish in three pieces, without an exponential."""
+"""Hard swish: swish in three pieces, without an exponential."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class hard_swish:
 
     def dx(dy, x):
         within = nd.abs(x) < 3
-        inner = nd.clip(x, a_min=-3, a_max=3) * within  # an infinite x times 0 is NaN
+        inner = nd.clip(x, a_min=-3, a_max=3) * within  # for an infinite x, x * within would be NaN
         return dy * ((nd.clip(x + 3, a_min=0, a_max=6) + inner) / 6)
 
     def shapes(x):

@@ -1,4 +1,4 @@
-"""The cross entropy of finding the own row."""
+"""InfoNCE loss: the cross entropy of finding the row that belongs to each row."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["info_nce"]
 
 @operator(name="layers.info_nce")
 class info_nce:
-    """Cross entropy of finding the own row of z, y = -log softmax(x zᵀ / temperature).
+    """Cross entropy of finding row i of z for row i of x, y = -log softmax(x zᵀ / temperature)ᵢᵢ.
 
-    y is that of the diagonal. The matrix x zᵀ is not kept, as in `linear_cross_entropy`.
+    The matrix x zᵀ is never whole in memory, as in `linear_cross_entropy`.
 
     x, z : (n, k), both of one shape, else a ValueError      y : (n,)
 

@@ -15,9 +15,9 @@ class layer_norm:
 
     x : (..., k)      gamma, beta : (k,)      y : (..., k)
 
-    For x (4096, 768) in float32 it keeps 33 KB beside its inputs, where the composition of mean,
-    square and so on keeps 25 MB. With PyTorch it has a kernel, which takes 0.3 of the time of this
-    formula on one core.
+    For x (4096, 768) in float32 it keeps 33 KB besides its inputs; the composition of mean, square
+    and so on keeps 25 MB. With PyTorch it has a kernel, which takes 0.3 of the time of this formula
+    on one core.
 
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
@@ -31,7 +31,7 @@ class layer_norm:
         y = centered * rstd * widen(gamma).reshape(scale) + widen(beta).reshape(scale)
         return narrow(y, x), mean, rstd
 
-    def backward(dy, x, gamma, beta, mean, rstd):  # with beta: a second derivative takes all inputs
+    def backward(dy, x, gamma, beta, mean, rstd):  # a second derivative takes all inputs, beta too
         given = widen(dy), widen(x), widen(gamma), mean, rstd
         dx, dgamma, dbeta = layer_norm_gradients(*given)
         return {"x": narrow(dx, x), "gamma": narrow(dgamma, gamma), "beta": narrow(dbeta, beta)}
@@ -41,7 +41,7 @@ class layer_norm:
 
 
 def layer_norm_gradients(dy, x, gamma, mean, rstd):
-    """The gradients of x, gamma and beta."""
+    """Return the gradients of x, gamma and beta."""
     k = x.shape[-1]
     head, weight = rows(dy), gamma.reshape((-1, 1))
     rstd = rstd.reshape((-1, 1))

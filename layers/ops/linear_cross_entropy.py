@@ -1,4 +1,4 @@
-"""The last affine map and the cross entropy in one."""
+"""Last affine map of a classifier and its cross entropy in one."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .ways.class_form import operator
 
 __all__ = ["linear_cross_entropy"]
 
-HEIGHT, BLOCK = 1024, 2**20  # most rows, and most elements, of a block of scores
+HEIGHT, BLOCK = 1024, 2**20  # most rows, and most elements, of a block of logits
 
 
 @operator(name="layers.linear_cross_entropy")
 class linear_cross_entropy:
-    """Cross entropy of the scores s = x wᵀ + b, y = -Σ t log softmax(s) + z_loss log² Σ eˢ.
+    """Cross entropy of the logits s = x wᵀ + b, y = -Σ t log softmax(s) + z_loss log² Σ eˢ.
 
-    The matrix of scores is never whole: forward and backward compute it in blocks of at most
-    `block` elements, and log Σ eˢ is all that is kept. The target t is 1 at the class
-    `label`; with `smoothing` a it is 1 - a + a/m there, and a/m at the others. Where the label is
+    The matrix of logits is never whole in memory: forward and backward compute it in blocks of at
+    most `block` elements, and backward needs only log Σ eˢ. The target t is 1 at the class `label`;
+    with `smoothing` a it is 1 - a + a/m there, and a/m at the other classes. Where the label is
     `ignore_label`, y and its gradients are 0.
 
-    For x of 8192 x 512 and 32000 classes in float32, a step takes 25 to 50 MB beside inputs and
-    gradients where its composition takes 3.1 GB, and as much time on two threads of a CPU; 1.4
-    of it on one for x of 1024 x 128 and 8000 classes. Gradients are computed together,
-    and written in place: it has no second derivative. With PyTorch it has a kernel, which takes
-    half of the memory of this formula.
+    For x of 8192 x 512 and 32000 classes in float32, a step takes 25 to 50 MB besides inputs and
+    gradients; its composition takes 3.1 GB, and as much time on two threads of a CPU. On one thread
+    a step takes 1.4 of the composition's time, for x of 1024 x 128 and 8000 classes. Gradients are
+    computed together and written in place, so there is no second derivative. With PyTorch it has a
+    kernel, which takes half of the memory of this formula.
 
-    x : (..., k)      w : (m, k)      b : (m,) or left out      y : (...)
-    label : (...) class numbers, which `layers.ops` says more of
+    x : (..., k)      w : (m, k)      b : (m,), optional      y : (...)
+    label : (...) class numbers; see `layers.ops` for invalid ones
 
     E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
     """
@@ -55,15 +55,15 @@ class linear_cross_entropy:
         levels, owns = [], []
         for r in spans(v.shape[0], HEIGHT):
             width, columns = spans_of_columns(r, m, block)
-            # What stays is written into one array: small arrays that are made between the blocks
-            # would lie where the next block was to be, and memory would grow with each.
+            # Results go into one array. Small arrays that are made between the blocks would be
+            # placed where the next block was to be, and memory would grow with each block.
             found = nd.zeros(
                 (2, len(columns), r.stop - r.start), ctx=v.context, dtype=score_dtype(v)
             )
             for i, c in enumerate(columns):
                 found[0, i], found[1, i] = block_forward(v[r], number[r], w, b, c)
             levels.append(log_sum_exp(found[0], axis=0))
-            # Of each block one score is picked; that of the label is the one of its own block.
+            # Each block gave one logit per row; take the one from the block of the label's class.
             owns.append(nd.pick(found[1], nd.floor(number[r] / width), axis=0))
         level, own = nd.concat(*levels, dim=0), nd.concat(*owns, dim=0)
         y = level - own
@@ -119,13 +119,13 @@ def expect_label(x, label):
 
 
 def block_forward(v, number, w, b, c):
-    """log Σ eˢ of a block of scores, and its score that is nearest to the label's class."""
+    """Return log Σ eˢ of a block of logits, and its logit nearest to the label's class."""
     s = scores(v, w, b, c)
     return log_sum_exp(s), nd.pick(s, number - c.start)
 
 
 def block_slope(v, number, w, b, c, level, smoothing, z_loss):
-    """The derivative of y by a block of scores."""
+    """Return the derivative of y by a block of logits."""
     s = scores(v, w, b, c)
     if smoothing or z_loss:
         level = level.expand_dims(1)
@@ -140,20 +140,20 @@ def block_slope(v, number, w, b, c, level, smoothing, z_loss):
 
 
 def softmax_less_label(s, level, number, start):
-    """e^(s - level), less 1 in the column of the label; `start` is the number of the first."""
+    """Return e^(s - level), less 1 in the label's column; `start` is the number of column 0."""
     p = nd.exp(nd.broadcast_sub(s, level.expand_dims(1)))
     return p - nd.one_hot(number - start, depth=s.shape[1], dtype=s.dtype)
 
 
 def scores(v, w, b, c):
-    """A block of scores, in float32 where the inputs have 16 bits."""
+    """Return a block of logits, in float32 if the inputs have 16 bits."""
     b = None if b is None else b[c]
     s = nd.FullyConnected(v, w[c], b, num_hidden=c.stop - c.start, no_bias=b is None)
     return s if s.dtype == score_dtype(s) else s.astype(score_dtype(s))
 
 
 def score_dtype(a):
-    """The type in which the scores of an array are."""
+    """Return the dtype for the logits of an array."""
     return a.dtype if a.dtype in (np.float32, np.float64) else np.float32
 
 
@@ -162,6 +162,6 @@ def log_sum_exp(s, axis=1):
 
 
 def spans_of_columns(r, m, block):
-    """The width of the blocks of some rows, and their columns."""
+    """Return the width of the blocks of logits for some rows, and the blocks' columns."""
     columns = spans(m, max(1, block // (r.stop - r.start)))
     return columns[0].stop, columns

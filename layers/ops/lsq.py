@@ -1,4 +1,4 @@
-"""Fake quantization with a step size that is learned."""
+"""Fake quantization with a learned step size."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ __all__ = ["lsq"]
 
 @operator(name="layers.lsq")
 class lsq:
-    """Rounded to whole multiples of a scale, y = s round(clip(x / s, -p, q)).
+    """Rounding to multiples of a learned scale, y = s round(clip(x / s, -p, q)).
 
     x, y : any shape      s = scale : (1,), above 0
 
-    p and q are the limits of whole numbers of so many bits: 2ᵇ⁻¹ and 2ᵇ⁻¹ - 1, or 0 and 2ᵇ - 1 if
-    they are not signed. Halves go up. Another number of bits than 1 to 16, or 2 to 16 if
-    they are signed, is a ValueError. With v = x / s,
+    p and q are the limits of integers of b bits: 2ᵇ⁻¹ and 2ᵇ⁻¹ - 1 if signed, else 0 and 2ᵇ - 1.
+    Halves are rounded up. A number of bits outside of 2 to 16 if signed, else of 1 to 16, is a
+    ValueError. With v = x / s,
 
     dx = dy where -p < v < q, else 0;
-    ds = g Σ dy e,  e = round(v) - v where -p < v < q, else the limit that x is clipped to.
+    ds = g Σ dy e,  e = round(v) - v where -p < v < q, else the limit to which v is clipped.
 
-    The factor g = 1 / √(n q) makes the scale learn as fast as the weights; n is the number of
-    elements of x, or with `per_sample` of x[0], which the paper takes for activations.
+    The factor g = 1 / √(n q) makes the scale learn as fast as the weights. n is the number of
+    elements of x, or of x[0] with `per_sample`, as in the paper for activations.
 
-    x may be the weight of a layer whose shape is not known yet, (m, 0): `data`, the inputs of the
-    layer, then tells the size of its last axis. Nothing else is read of `data`.
+    x may be the weight of a layer whose shape is not known yet, (m, 0). Then `data`, the inputs of
+    the layer, gives the size of its last axis; the values of `data` are not used.
 
-    For backward it keeps x and the scale alone, 2.1 MB where x is 512 x 1024; a composition with
-    BlockGrad keeps 6.3 MB. It takes 1.1 times as long (forward and backward, one thread),
-    because it computes again what it does not keep.
+    For backward it keeps only x and the scale, 2.1 MB for x of 512 x 1024; a composition with
+    BlockGrad keeps 6.3 MB. It takes 1.1 times as long (forward and backward, one thread), because
+    it computes again what it does not keep.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
@@ -52,7 +52,7 @@ class lsq:
     def dscale(dy, x, scale, bits, signed, per_sample):
         v = steps(x, scale, bits, signed)
         product = dy * (rounded(v) - v * is_inside(v, bits, signed))
-        if product.dtype is np.float16:  # the sum may be above 65504
+        if product.dtype is np.float16:  # the sum may exceed 65504, the largest float16
             product = product.astype("float32")
         n = x.size // max(x.shape[0], 1) if per_sample else x.size
         g = 1 / sqrt(max(n, 1) * limits(bits, signed)[1])
@@ -67,12 +67,12 @@ class lsq:
 
 
 def limits(bits, signed):
-    """The least and the greatest whole number of so many bits.
+    """Return the least and the greatest integer of so many bits.
 
     Raises
     ------
     ValueError
-        The number of bits is not whole, or not from 1 to 16, or from 2 where values are signed.
+        The number of bits is not a whole number from 2 to 16 if signed, else from 1 to 16.
     """
     least = 2 if signed else 1
     if not isinstance(bits, Integral) or not least <= bits <= 16:
@@ -86,7 +86,7 @@ def limits(bits, signed):
 
 
 def positive(scale):
-    """The scale, or where learning has made it 0 or less, a tiny number."""
+    """Return the scale, or a tiny number where learning has made the scale 0 or negative."""
     return nd.maximum(scale, 1e-4 if scale.dtype is np.float16 else 1e-30)
 
 

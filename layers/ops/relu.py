@@ -1,4 +1,4 @@
-"""The rectifier."""
+"""Rectifier."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["relu"]
 class relu:
     """Rectifier, y = max(x, 0), of any shape; its slope at 0 is 0.
 
-    It is neither faster nor leaner than the built-in operator: it is here as an example of how an
-    operator is written, and so that nets can be made of this library's operators alone. It keeps y
-    for backward, which the next layer keeps anyway.
+    It is neither faster nor leaner than the built-in operator. It is here as an example of an
+    operator, and to make nets only of this library's operators. It keeps y for backward, which the
+    next layer keeps anyway.
 
     V. Nair, G. E. Hinton, Rectified linear units improve restricted Boltzmann machines, ICML 2010.
     """

@@ -1,4 +1,4 @@
-"""Root mean square normalization."""
+"""Normalization by the root mean square."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class rms_norm:
 
     x : (..., k)      gamma : (k,)      y : (..., k)
 
-    For x (4096, 768) in float32 it keeps 16 KB beside its inputs, where the composition of mean,
-    square and so on keeps 13 MB. With PyTorch it has a kernel, which takes half the time of this
-    formula on one core.
+    For x (4096, 768) in float32 it keeps 16 KB besides its inputs; the composition of mean, square
+    and so on keeps 13 MB. With PyTorch it has a kernel, which takes half the time of this formula
+    on one core.
 
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
@@ -38,13 +38,13 @@ class rms_norm:
 
 
 def normal_by_square(x, gamma, epsilon):
-    """The output, and 1 / √(mean x² + epsilon) of each row."""
+    """Return the output, and 1 / √(mean x² + epsilon) of each row."""
     rstd = inverse_root(x, epsilon)
     return x * rstd * gamma.reshape((1,) * (x.ndim - 1) + (-1,)), rstd
 
 
 def rms_norm_gradients(dy, x, gamma, rstd):
-    """The gradients of x and gamma."""
+    """Return the gradients of x and gamma."""
     head, data, weight = rows(dy), rows(x), gamma.reshape((-1, 1))
     rstd = rstd.reshape((-1, 1))
     product = head * data

@@ -1,4 +1,4 @@
-"""Ids of rows of a table, checked before the rows are looked up."""
+"""Row ids of a table, checked before the rows are looked up."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ __all__ = ["row_numbers"]
 
 @operator(name="layers.row_numbers")
 class row_numbers:
-    """The ids as they are, with 0 in place of those that are `padding`.
+    """Valid row ids, with 0 in place of `padding`.
 
     ids : any shape      y : the shape of ids
 
-    `Embedding` reads the nearest row where an id names none of the `rows`, so this comes before it.
-    On a CPU with PyTorch such an id, or one with a fraction, is an IndexError, in graphs too. A GPU
-    would have to wait for that, and MXNet has no such check: there the nearest row is given.
+    `Embedding` silently takes the nearest of the `rows` for an invalid id, so this operator comes
+    before it. With PyTorch on a CPU, an invalid id, or one with a fraction, is an IndexError, in
+    graphs too. On a GPU a check would have to wait for the GPU, and MXNet has no such check: there
+    the nearest row is taken.
     """
 
     def forward(ids, *, rows: int = 1, padding: int | None = None):

@@ -1,4 +1,4 @@
-"""Attention without the matrix of scores, which is computed in blocks and in backward again."""
+"""Attention without the whole matrix of scores: backward computes its blocks again."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from .ways.class_form import operator
 
 __all__ = ["scaled_dot_product_attention"]
 
-SIDE, BLOCK = 256, 2**20  # rows and columns of a block of scores, and elements over all heads
-LOW = -1e30  # beside it any score vanishes
+SIDE, BLOCK = 256, 2**20  # rows and columns of a block of scores; its elements over all heads
+LOW = -1e30  # a score that vanishes beside any other
 
 
 @operator(name="layers.scaled_dot_product_attention")
 class scaled_dot_product_attention:
     """Attention, y = softmax(scale q kᵀ) v, for each head of each sample.
 
-    With `causal` a query attends to the keys up to its own place; the last query stands at the last
-    key, so that fewer queries than keys are those that follow a cache. The mask leaves out keys of
-    a sample. The row of a query that may attend to no key is 0, and so are its gradients.
+    With `causal`, a query attends only to keys up to its own position. The last query has the
+    position of the last key, so that a few queries can follow a cache of keys. The mask leaves out
+    keys of a sample. The row of a query that may attend to no key is 0, and so are its gradients.
 
-    Of 8 heads with 2048 queries and keys of size 64 in float32, a step takes 9 MB beside output and
-    gradients, where the composition of built-in operators takes 640 MB, and about half
-    its time on a CPU, as with 512 queries and keys. That is by a kernel, with PyTorch on a CPU.
-    Elsewhere, where d is not e, and where a causal mask does not start at the first key, this
-    formula computes it; it takes 68 MB beside output and gradients.
+    For 8 heads with 2048 queries and keys of size 64 in float32, a step takes 9 MB besides output
+    and gradients; the composition of built-in operators takes 640 MB. A step takes about half the
+    composition's time on a CPU, also for 512 queries and keys. These numbers are for a kernel,
+    which PyTorch has on a CPU. On other devices, if d differs from e, or if a causal mask does not
+    start at the first key, this formula computes the result. It takes 68 MB besides output and
+    gradients.
 
     q : (batch, heads, queries, d)      k : (batch, heads, keys, d)      v : (batch, heads, keys, e)
-    mask : (batch, keys), 0 where a key is left out; or (batch,), how many of the first keys are
-    allowed; or left out      scale : by default 1/√d      y : (batch, heads, queries, e)
+    mask : (batch, keys), 0 for a key to leave out; or (batch,), the number of leading keys to
+    attend to; optional      scale : 1/√d by default      y : (batch, heads, queries, e)
     Arrays of other shapes are a ValueError.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017; blocks as in T. Dao et al.,
@@ -36,7 +37,7 @@ class scaled_dot_product_attention:
     """
 
     low_precision = True
-    saves = ("level",)  # log Σ eˢ of each query; 0 where it has no key
+    saves = ("level",)  # log Σ eˢ of each query; 0 for a query without keys
 
     def forward(q, k, v, mask=None, *, causal: bool = False, scale: float | None = None):
         expect_attention(q.shape, k.shape, v.shape, None if mask is None else mask.shape)
@@ -58,13 +59,13 @@ class scaled_dot_product_attention:
 
 
 def attention(q, k, v, allowed, causal, scale):
-    """The output, and log Σ eˢ of each query."""
+    """Return the output, and log Σ eˢ of each query."""
     blocks = Blocks(q, k, allowed, causal, scale)
     heads = [flat(a) for a in (q, k, v)]
     parts = [
         nd.concat(*[attend(blocks, *heads, r, i) for i in blocks.rows], dim=1) for r in blocks.heads
     ]
-    y = nd.concat(*parts, dim=0)  # with the level in the last column
+    y = nd.concat(*parts, dim=0)  # the last column is the level
     size = v.shape[-1]
     level = nd.slice_axis(y, axis=-1, begin=size, end=size + 1).reshape(q.shape[:-1])
     y = nd.slice_axis(y, axis=-1, begin=0, end=size).reshape((*q.shape[:-1], size))
@@ -72,7 +73,7 @@ def attention(q, k, v, allowed, causal, scale):
 
 
 def attend(blocks, q, k, v, r, i):
-    """The output of queries i of heads r, beside log Σ eˢ: blocks of keys, one after another."""
+    """Return the output of queries i of heads r, and log Σ eˢ; take one block of keys at a time."""
     query, top = widen(q[r, i]), None
     for j in blocks.columns(i):
         s, value = blocks.scores(query, k, r, i, j), widen(v[r, j])
@@ -93,7 +94,7 @@ def attend(blocks, q, k, v, r, i):
 
 
 def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
-    """The gradients of q, k and v, by scores that are computed again."""
+    """Return the gradients of q, k and v; compute the scores again."""
     blocks = Blocks(q, k, allowed, causal, scale)
     slope = nd.sum(widen(dy) * widen(y), axis=-1, keepdims=True)
     heads = [flat(a) for a in (dy, q, k, v, level.expand_dims(-1), slope)]
@@ -103,7 +104,7 @@ def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
 
 
 def gradients_of_heads(blocks, dy, q, k, v, level, slope, r):
-    """The gradients of heads r."""
+    """Return the gradients of heads r."""
     keys = spans(k.shape[1], SIDE)
     dqs, dks, dvs = [], [None] * len(keys), [None] * len(keys)
     for i in blocks.rows:
@@ -122,7 +123,7 @@ def gradients_of_heads(blocks, dy, q, k, v, level, slope, r):
 
 
 class Blocks:
-    """The blocks of scores: some heads, some rows of queries, some columns of keys."""
+    """Blocks of scores: some heads, some rows of queries, some columns of keys."""
 
     def __init__(self, q, k, allowed, causal, scale):
         queries, self.keys = q.shape[2], k.shape[2]
@@ -136,12 +137,12 @@ class Blocks:
             self.bias = nd.repeat(bias, q.shape[1], axis=0).expand_dims(1)
 
     def columns(self, i):
-        """The blocks of keys that queries i attend to."""
+        """Return the blocks of keys to which queries i attend."""
         last = i.stop + self.shift if self.causal else self.keys
         return [j for j in spans(self.keys, SIDE) if j.start < last]
 
     def scores(self, query, k, r, i, j):
-        """The scores of queries i and keys j, about LOW where they are left out."""
+        """Return the scores of queries i and keys j, about LOW for keys that are left out."""
         s = nd.batch_dot(query, widen(k[r, j]), transpose_b=True) * self.scale
         if self.bias is not None:
             s = nd.broadcast_add(s, self.bias[r, :, j])
@@ -154,7 +155,7 @@ class Blocks:
 
 
 def allowed_keys(mask, k):
-    """1 for each key of each sample that is allowed, else 0: (batch, keys)."""
+    """Return 1 for each key of each sample that is allowed, else 0: (batch, keys)."""
     if mask is None:
         return None
     if mask.ndim == 2:
@@ -168,7 +169,7 @@ def factor(scale, q):
 
 
 def flat(x):
-    """x with batch and heads in one axis."""
+    """Return x with batch and heads in one axis."""
     return x.reshape((-1, *x.shape[2:]))
 
 

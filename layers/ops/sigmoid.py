@@ -1,4 +1,4 @@
-"""The logistic function."""
+"""Logistic function."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["sigmoid"]
 class sigmoid:
     """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape.
 
-    It is neither faster nor leaner than the built-in operator: it is here as an example of how an
-    operator is written, and so that nets can be made of this library's operators alone. It keeps y
-    for backward, which the next layer keeps anyway.
+    It is neither faster nor leaner than the built-in operator. It is here as an example of an
+    operator, and to make nets only of this library's operators. It keeps y for backward, which the
+    next layer keeps anyway.
 
     P.-F. Verhulst, Recherches mathématiques sur la loi d'accroissement de la population, 1845.
     """

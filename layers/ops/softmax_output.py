@@ -1,4 +1,4 @@
-"""Softmax with the cross entropy's gradient."""
+"""Softmax with the gradient of the cross entropy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["softmax_output"]
 
 
 def formerly_softmax(definition: type) -> type:
-    """Register it as `layers.softmax` too, its name in graphs that older files have; decorator."""
+    """Register a class as `layers.softmax`, too: its name in the graphs of older files."""
     operator(definition, name="layers.softmax")
     return definition
 
@@ -19,9 +19,9 @@ def formerly_softmax(definition: type) -> type:
 class softmax_output:
     """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
 
-    It is a loss: it takes no head gradient, and its gradient is that of the sum over the samples,
-    not the derivative of y. The built-in SoftmaxOutput has the same one; a step takes 0.7 of
-    its time for 256 x 1000 on a CPU with PyTorch. Where a label is no class, both have y.
+    It is a loss: it takes no head gradient. Its gradient is the derivative of the summed cross
+    entropy, not of y. The built-in SoftmaxOutput has the same gradient; a step takes 0.7 of its
+    time for 256 x 1000 on a CPU with PyTorch. If a label is no class, the gradient of both is y.
 
     x : (n, m)      label : (n,) class numbers      y : (n, m)
 

@@ -1,4 +1,4 @@
-"""The smooth rectifier."""
+"""Smooth rectifier."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["softplus"]
 class softplus:
     """Smooth rectifier, y = log(1 + eˣ), of any shape; its slope is 1 - e⁻ʸ.
 
-    It keeps y for backward, which the next layer keeps anyway; the built-in operator keeps x, so
-    that between two dense layers two arrays are kept and not three.
+    It keeps y for backward, which the next layer keeps anyway. The built-in operator keeps x:
+    between two dense layers, two arrays are kept instead of three.
 
     C. Dugas et al., Incorporating second-order functional knowledge for better option pricing,
     NIPS 2000.

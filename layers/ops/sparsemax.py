@@ -1,4 +1,4 @@
-"""Probabilities that may be zero."""
+"""Sparsemax: probabilities that may be 0."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["sparsemax"]
 
 @operator(name="layers.sparsemax")
 class sparsemax:
-    """Sparse probabilities of the last axis, y = max(x - tau, 0), with tau so that Σ y = 1.
+    """Sparse probabilities over the last axis, y = max(x - tau, 0), with tau such that Σ y = 1.
 
     x : (..., k)      y : (..., k)
 
-    The gradient is dy less its mean over the support, y > 0, so only y is kept: 4 MB for x (1024,
-    1000) in float32, where the composition of built-in operators keeps 29 MB; forward and backward
-    take 0.65 of its time on one core.
+    The gradient is dy minus its mean over the support, y > 0. So only y is kept, 4 MB for x (1024,
+    1000) in float32; the composition of built-in operators keeps 29 MB. Forward and backward take
+    0.65 of its time on one core.
 
     A. F. T. Martins, R. F. Astudillo, From softmax to sparsemax: a sparse model of attention and
     multi-label classification, ICML 2016.
@@ -43,9 +43,9 @@ class sparsemax:
 
 
 def threshold(z):
-    """tau of rows whose maximum is 0: the largest (sum of the j largest - 1) / j over all j.
+    """Return tau of rows with the maximum 0: the largest (sum of the j largest - 1) / j over all j.
 
-    Numbers below -1 are not in the support, and -1 in their place leaves tau as it is.
+    Numbers below -1 are not in the support; replacing them by -1 does not change tau.
     """
     k = z.shape[-1]
     width = isqrt(k - 1) + 1
@@ -59,9 +59,10 @@ def threshold(z):
 
 
 def prefix_sums(z, count, width):
-    """The sums of the first 1, 2, ... of each row, which is `count` blocks of one width.
+    """Return the sums of the first 1, 2, ... numbers of each row of `count` blocks of one width.
 
-    Two products with triangular matrices: inside of blocks, and of the blocks before.
+    It takes two products with triangular matrices: one within the blocks, one over the blocks
+    before.
     """
     blocks = nd.dot(z.reshape((-1, width)), triangle(width, 0, z))
     totals = nd.slice_axis(blocks, axis=1, begin=width - 1, end=width).reshape((-1, count))
@@ -70,6 +71,6 @@ def prefix_sums(z, count, width):
 
 
 def triangle(size, above, like):
-    """A matrix of ones, for each column down to its own row less `above`, and of zeros below."""
+    """Return a matrix with ones where row + above <= column, and zeros elsewhere."""
     places = nd.arange(size, ctx=like.context, dtype=like.dtype)
     return nd.broadcast_lesser_equal(places.reshape((-1, 1)) + above, places.reshape((1, -1)))

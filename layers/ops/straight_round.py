@@ -1,4 +1,4 @@
-"""Rounding, with a gradient that goes straight through it."""
+"""Rounding with a straight-through gradient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ __all__ = ["straight_round"]
 
 @operator(name="layers.straight_round")
 class straight_round:
-    """y = round(x), with the gradient of y = x; halves go away from zero; of any shape.
+    """Rounding, y = round(x), with the gradient of y = x; halves are rounded away from zero.
+
+    x, y : any shape
 
     It keeps nothing for backward, and takes 0.9 of the time of x + BlockGrad(round(x) - x)
     (forward and backward, 512 x 1024 elements, one thread).

@@ -1,4 +1,4 @@
-"""The gated linear unit with swish."""
+"""Gated linear unit with swish."""
 
 from __future__ import annotations
 

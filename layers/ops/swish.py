@@ -1,4 +1,4 @@
-"""Swish, which with β = 1 is the SiLU."""
+"""Swish, the SiLU for β = 1."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_what_is_absent_says_what_is_there():
     with pytest.raises(AttributeError, match="no 'maximun'; did you mean 'maximum'?"):
         mnp.maximun  # noqa: B018 - its lookup is the test
     assert not hasattr(mnp, "np_") and "exp" in dir(mnp)
-    assert (mnp.exp.__name__, mnp.exp.__doc__) == ("exp", "`numpy.exp` on NDArrays.")
+    assert (mnp.exp.__name__, mnp.exp.__doc__) == ("exp", "Return `numpy.exp` of NDArrays.")
 
 
 def test_what_would_mean_something_else_is_refused():

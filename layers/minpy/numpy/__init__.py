@@ -1,10 +1,10 @@
 """Some of NumPy's functions over `nd`, on NDArrays, which record and have gradients.
 
-They are as in NumPy but for this. Arrays without axes have the shape (1,). Comparisons return
-numbers, 0 and 1. Arrays that are made of lists are float32, also of integers, as in MinPy;
-``dtype=int64`` is for indices inside ``@customop("numpy")``. The product of an array of integers
-with a fraction is truncated, as in `nd`. Functions whose results are fractions convert integers to
-float32. Two arrays have to have the same dtype.
+They differ from NumPy in a few points. Arrays without axes have the shape (1,). Comparisons return
+the numbers 0 and 1. Arrays made from lists are float32, also for integers, as in MinPy;
+``dtype=int64`` is for indices inside ``@customop("numpy")``. The product of an integer array and a
+fraction is truncated, as in `nd`. Functions whose results are fractions convert integers to
+float32. Two arrays must have the same dtype.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _TABLE: dict[str, Callable] = {}
 
 
 def _row(function: Callable, name: str | None = None) -> Callable:
-    """Put a function into the table."""
+    """Add a function to the table."""
     name = function.__name__ = function.__qualname__ = name or function.__name__
-    function.__doc__ = function.__doc__ or f"`numpy.{name}` on NDArrays."
+    function.__doc__ = function.__doc__ or f"Return `numpy.{name}` of NDArrays."
     _TABLE[name] = function
     return function
 
 
 def _rows(family: Callable[[str], Callable], names: str) -> None:
-    """Put the functions of a family into the table, which makes each from its name."""
+    """Add the functions of a family to the table; `family` makes each from its name."""
     for name in names.split():
         _row(family(name), name)
 
 
 @_row
 def array(object, dtype=None):
-    """An NDArray with a copy of the values, in their dtype; numbers and lists as float32."""
+    """Return an NDArray with a copy of the values, in their dtype; numbers and lists as float32."""
     if isinstance(object, nd.NDArray):
         return object.copy() if dtype is None else object.astype(dtype)
     values = np.asarray(object)
@@ -58,12 +58,12 @@ def array(object, dtype=None):
 
 @_row
 def asarray(a, dtype=None):
-    """An NDArray of the values; an NDArray itself as it is."""
+    """Return an NDArray of the values; an NDArray is returned unchanged."""
     return a if isinstance(a, nd.NDArray) and dtype is None else array(a, dtype)
 
 
 def _as_floating(x):
-    """Integers as float32; every other array as it is."""
+    """Return integers as float32, and other arrays unchanged."""
     x = asarray(x)
     return x.astype(float32) if np.dtype(x.dtype).kind in "iub" else x
 
@@ -73,7 +73,7 @@ def _is_number(x) -> bool:
 
 
 def _pair(x1, x2) -> tuple:
-    """Two arrays, or an array and a number; integers beside a fraction as float32."""
+    """Return two arrays, or an array and a number; integers beside a fraction become float32."""
     if _is_number(x1) and _is_number(x2):
         x1 = array(x1)
     pair = [x if _is_number(x) else asarray(x) for x in (x1, x2)]
@@ -209,7 +209,7 @@ def std(a, axis=None, keepdims=False):
 
 @_row
 def dot(a, b):
-    """`numpy.dot` on NDArrays of one or two axes."""
+    """Return `numpy.dot` of NDArrays of one or two axes."""
     a, b = asarray(a), asarray(b)
     if a.ndim > 2 or b.ndim > 2:
         raise NotImplementedError(
@@ -220,7 +220,7 @@ def dot(a, b):
 
 @_row
 def reshape(a, newshape):
-    """`numpy.reshape` on NDArrays.
+    """Return `numpy.reshape` of an NDArray.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Some of `numpy.random`'s functions, which give NDArrays; MinPy's `minpy.numpy.random`.
+"""Some of `numpy.random`'s functions, which return NDArrays; MinPy's `minpy.numpy.random`.
 
-They draw from the engine's generator, which `seed` seeds. Numbers are float32 or int64. Without a
-`size` there is one, in an array of shape (1,).
+They use the engine's random generator; `seed` seeds it. Numbers are float32 or int64. Without a
+`size`, the result is one number in an array of shape (1,).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def seed(seed: int) -> None:
-    """Seed the generator."""
+    """Seed the engine's random generator."""
     mx.random.seed(seed)
 
 
@@ -37,17 +37,17 @@ def _shape(size) -> tuple[int, ...]:
 
 
 def rand(*sizes: int):
-    """Numbers from 0 to below 1, in an array of these sizes."""
+    """Return random numbers from 0 to below 1, in an array of these sizes."""
     return uniform(size=sizes or None)
 
 
 def randn(*sizes: int):
-    """Normally distributed numbers of mean 0 and deviation 1, in an array of these sizes."""
+    """Return normally distributed numbers, mean 0 and deviation 1, in an array of these sizes."""
     return normal(size=sizes or None)
 
 
 def random_sample(size=None):
-    """Numbers from 0 to below 1."""
+    """Return random numbers from 0 to below 1."""
     return uniform(size=size)
 
 
@@ -55,23 +55,23 @@ random = random_sample
 
 
 def uniform(low=0.0, high=1.0, size=None):
-    """Numbers from `low` to below `high`."""
+    """Return random numbers from `low` to below `high`."""
     return nd.random.uniform(low, high, shape=_shape(size))
 
 
 def normal(loc=0.0, scale=1.0, size=None):
-    """Normally distributed numbers of mean `loc` and deviation `scale`."""
+    """Return normally distributed numbers with mean `loc` and deviation `scale`."""
     return nd.random.normal(loc, scale, shape=_shape(size))
 
 
 def randint(low, high=None, size=None):
-    """Integers from `low` to below `high`; with one bound from 0 to below it."""
+    """Return random integers from `low` to below `high`, or from 0 to below a single bound."""
     low, high = (0, low) if high is None else (low, high)
     return nd.random.randint(low, high, shape=_shape(size), dtype="int64")
 
 
 def permutation(x):
-    """The numbers below x, or a copy of the array's first axis, in a random order."""
+    """Return the numbers below x, or a copy of an array, in random order along the first axis."""
     if isinstance(x, (int, np.integer)):
         x = nd.array(np.arange(x), dtype="int64")
     order = nd.argsort(nd.random.uniform(shape=(x.shape[0],)), dtype="int64")
@@ -79,17 +79,19 @@ def permutation(x):
 
 
 def shuffle(x) -> None:
-    """Bring the array's first axis into a random order, in its own memory."""
+    """Shuffle an array in place along its first axis."""
     x[:] = permutation(x)
 
 
 def choice(a, size=None, replace=True):
-    """Elements of an array of one axis, or numbers below a; without `replace` none twice.
+    """Return random elements of an array of one axis, or of the numbers below `a`.
+
+    Without `replace`, no element is chosen twice.
 
     Raises
     ------
     ValueError
-        More are asked for than there are, without `replace`.
+        Without `replace`, more elements are requested than there are.
     """
     x = nd.array(np.arange(a), dtype="int64") if isinstance(a, (int, np.integer)) else a
     shape = _shape(size)

@@ -1,1 +1,1 @@
-"""The ways in which an operator is written; all end in one `Operator`."""
+"""Ways of writing an operator; each of them makes an `Operator`."""

@@ -1,4 +1,4 @@
-"""Which arguments of a plain function are inputs of its operator, and which are attributes."""
+"""Division of a plain function's arguments into inputs and attributes of its operator."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...engine import mxnet_error
 
 __all__ = ["Form", "Layout", "is_array", "signature"]
 
-# A parameter with one of these annotations is an attribute where the operator is called by name:
-# such a call does not show which arguments are arrays.
+# A parameter with one of these annotations is an attribute if the operator is called by name: such
+# a call does not show which arguments are arrays.
 ATTRIBUTE_TYPES = {"bool", "int", "float", "str", "tuple"}
 
 
 def signature(function: Callable) -> inspect.Signature | None:
-    """The signature; None for a function written in C that has none."""
+    """Return the signature, or None for a function in C without one."""
     try:
         return inspect.signature(function)
     except ValueError:
@@ -28,14 +28,14 @@ def signature(function: Callable) -> inspect.Signature | None:
 
 
 class Layout(NamedTuple):
-    """Which arguments of a call are arrays, and how to call the function with all of them.
+    """Arguments of a call that are arrays, and the form of the call of the function.
 
     Attributes
     ----------
     inputs, optional : tuple of str
-        The arrays, and those of them that may be None.
+        The arrays, and the arrays among them that may be None.
     attributes : dict of str to value
-        The others with their defaults, None where there is none.
+        The other arguments with their defaults, None if there is none.
     positional, keywords : tuple of str
         The arguments that the function takes by position, and by name.
     defaults : frozenset of str
@@ -50,12 +50,11 @@ class Layout(NamedTuple):
     defaults: frozenset[str]
 
     def arguments_of(self, maker: Callable) -> tuple | None:
-        """The arguments with which to call the maker of a gradient; None if it cannot be called.
+        """Return the arguments for a call of the maker of a gradient; None if it cannot be called.
 
-        They are the names of arguments by position, of those by name, and of those that it does not
-        take. A maker is called as the function is. If its signature does not allow that, it is
-        called without the arguments that have a default, except by name those that are its
-        parameters.
+        They are the names of arguments to give by position, by name, and not at all. A maker is
+        called like the function itself. If its signature does not allow that, arguments with a
+        default are left out, or given by name if the maker has a parameter of that name.
         """
         found = signature(maker)
         if found is None or _accepts(found, self.positional, self.keywords):
@@ -77,14 +76,14 @@ def _accepts(found: inspect.Signature, positional: Sequence, keywords: Sequence)
 
 
 class Form:
-    """The parameters of a function: they say which arguments of a call are arrays.
+    """Parameters of a function, which decide which arguments of a call are arrays.
 
     Attributes
     ----------
     positional, keywords : list of str
         The parameters that can be given by position, and those that cannot.
     variadic, variadic_keywords : list of str
-        The name of ``*args``, and of ``**kwargs``, where there is one.
+        The name of ``*args``, and of ``**kwargs``, if the function has them.
     defaults : dict of str to value
     """
 
@@ -111,7 +110,7 @@ class Form:
         self.is_method = self.positional[:1] == ["self"]
 
     def argument_name(self, argnum: int | str) -> str:
-        """The name of an argument, from its number or name.
+        """Return the name of an argument from its number or name.
 
         Raises
         ------
@@ -140,7 +139,7 @@ class Form:
         )
 
     def check_maker(self, name: str, maker: Callable) -> None:
-        """Refuse a maker that cannot be called as makers of gradients are.
+        """Refuse a maker of a gradient that cannot be called with the function's arguments.
 
         Raises
         ------
@@ -165,7 +164,7 @@ class Form:
         )
 
     def layout_by_name(self) -> Layout:
-        """The layout of ``Custom(..., op_type=name)``, where parameters decide what is an array.
+        """Return the layout of ``Custom(..., op_type=name)``, where parameters show the arrays.
 
         Arrays are the parameters without a default, or with the default None, that are not
         annotated as attributes.
@@ -175,14 +174,14 @@ class Form:
 
     @property
     def _optional(self) -> set[str]:
-        """The parameters that are None by default, and so may be arrays that are left out."""
+        """Return the parameters with the default None, which may be arrays that are left out."""
         return {n for n, value in self.defaults.items() if value is None} - self._annotated
 
     def split(self, count: int, names: Sequence[str], values: tuple) -> tuple[Layout, dict, dict]:
-        """The layout of a call, and the indices of its arrays and attributes in `values`.
+        """Return the layout of a call, and the indices of its arrays and attributes in `values`.
 
-        `values` has the positional arguments, `count` of them, then those with `names`. The index
-        of an array that is left out is -1.
+        `values` has the `count` positional arguments, then the arguments with `names`. The index of
+        an array that is left out is -1.
         """
         try:
             bound = self.signature.bind(
@@ -221,13 +220,13 @@ class Form:
 
 
 def _type_name(annotation: Any) -> str:
-    """The name of the type that an annotation begins with."""
+    """Return the name of the first type in an annotation."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return text.partition("|")[0].partition("[")[0].strip()
 
 
 @cache
 def is_array(kind: type) -> bool:
-    """Whether it is a type of arrays: NumPy's, either engine's, Symbols, or pending arrays."""
+    """True for a type of arrays: NumPy's, either engine's, Symbols, or pending arrays."""
     attributes = ("asnumpy", "list_arguments", "known")
     return issubclass(kind, np.ndarray) or any(hasattr(kind, name) for name in attributes)

@@ -1,4 +1,4 @@
-"""The values of attributes, which a graph has as text."""
+"""Values of attributes, which a graph stores as text."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ __all__ = ["PARSERS", "HasArray", "parse_literal", "read_literal", "without_arra
 
 
 class _Floats(ast.NodeTransformer):
-    """Puts the floats inf and nan, which Python has no literals for, in place of their names."""
+    """Transformer of the names inf and nan, which are no literals of Python, into floats."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
 
 
 def read_literal(text: str) -> Any:
-    """The value of text that is Python's of a number, text, None or a tuple of such.
+    """Return the value of text that is a Python literal: a number, text, None or a tuple of them.
 
     Raises
     ------
     ValueError, SyntaxError, MemoryError, RecursionError
-        It is no such text, or nested too deeply.
+        It is no such text, or is nested too deeply.
     """
     return without_arrays(ast.literal_eval(_Floats().visit(ast.parse(text.strip(), mode="eval"))))
 
 
 def parse_literal(value: Any) -> Any:
-    """The value, read from its text if it is text."""
+    """Return a value; parse it if it is text."""
     return read_literal(value) if isinstance(value, str) else value
 
 
 class HasArray(TypeError):
-    """An array is in the place of an attribute's value."""
+    """An error about an array in place of an attribute's value."""
 
 
 def without_arrays(value: Any) -> Any:
-    """The value, with tuples in place of its lists and Python's numbers in place of NumPy's.
+    """Return a value with tuples for lists, and with Python's numbers for NumPy's.
 
     Raises
     ------
     HasArray
-        It is or has an array.
+        The value is an array or contains one.
     """
     if isinstance(value, list | tuple):
         return tuple(map(without_arrays, value))
@@ -69,8 +69,8 @@ def _parse_tuple(value: Any) -> tuple:
     return tuple(parse_literal(value))
 
 
-# By type. They take any value of Python's, such as nested tuples, unlike the parsers of MXNet's own
-# operators (`layers.mxnet._table.attributes`), which follow MXNet's text, its forms and its limits.
+# By type. These parsers take any Python value, such as nested tuples. The parsers of MXNet's own
+# operators (`layers.mxnet._table.attributes`) follow the forms and limits of MXNet's text.
 PARSERS: dict[type, Callable] = {
     bool: _parse_bool,
     int: _parse_int,

@@ -1,4 +1,4 @@
-"""The `Operator` of a plain function, in NumPy, PyTorch or `nd`, whose gradients are registered."""
+"""`Operator` of a plain function, in NumPy, PyTorch or `nd`, with registered gradients."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NUMERIC = (np.ndarray, np.generic, bool, int, float, list)
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """The maker of the gradients of the arguments in `names`.
+    """Maker of the gradients of the arguments in `names`.
 
-    Without a maker they are zero. The function of a joint maker returns a list of all of them.
+    Without a maker, the gradients are zero. A joint maker's function returns a list of all of them.
     """
 
     maker: Maker | None
@@ -35,9 +35,9 @@ class Rule:
 
 
 class FunctionOperator(Operator):
-    """The operator of a function for one choice of the arguments that are arrays."""
+    """Operator of a function, for one choice of the arguments that are arrays."""
 
-    # The parameters of a maker do not show which values it uses, so each may use dy.
+    # A maker's parameters do not show which values it uses, so it may use dy.
     is_loss = False
 
     def __init__(
@@ -65,7 +65,7 @@ class FunctionOperator(Operator):
             setattr(self, part, getattr(function, part, None) or getattr(self, part))
 
     def learn(self, rules: dict[str, Rule]) -> None:
-        """Set the rules of the gradients, also for graphs that have the operator already."""
+        """Set the rules of the gradients, also for graphs that already contain the operator."""
         rules = {n: rules[n] for n in self.inputs if n in rules}
         functions = {rule: _gradients(rule, self._border) for rule in rules.values()}
         self.gradients = {n: _gradient(n, functions[rule]) for n, rule in rules.items()}
@@ -75,7 +75,7 @@ class FunctionOperator(Operator):
         self.forget_calls()
 
     def parse(self, name: str, value: Any) -> Any:
-        """An attribute's value, of any type; text that is the text of a value is parsed."""
+        """Return the value of an attribute, of any type; parse text that is a literal."""
         if not isinstance(value, str) or isinstance(self.attributes[name], str):
             return value
         try:
@@ -84,7 +84,7 @@ class FunctionOperator(Operator):
             return value
 
     def gradient_form(self, name: str) -> str:
-        """How to register the gradient of an input, for the message that there is none."""
+        """Return code that registers the gradient of an input, for the error that it is missing."""
         return f"def_grad(..., argnum={name!r}) of {self.__name__}"
 
 
@@ -104,7 +104,7 @@ def _forward(function: Callable, border: Border) -> Callable:
 
 
 def _gradients(rule: Rule, border: Border) -> Callable:
-    """A function that returns the gradients of a rule, by input."""
+    """Return a function that returns the gradients of a rule, by input."""
     maker, joint = rule.maker, rule.joint
     places = [(i, n) for i, n in enumerate(rule.names) if n in border.layout.inputs]
     if maker is None:
@@ -140,7 +140,7 @@ def _gradients(rule: Rule, border: Border) -> Callable:
 
 
 def _gradient(name: str, gradients: Callable) -> Callable:
-    """A function that returns the gradient of one input."""
+    """Return a function that returns the gradient of one input."""
 
     def gradient(**known):
         return gradients(**known)[name]
@@ -149,7 +149,7 @@ def _gradient(name: str, gradients: Callable) -> Callable:
 
 
 def _backward(rules: dict[str, Rule], functions: dict[Rule, Callable]) -> Callable:
-    """A function that returns all gradients, and calls each maker once."""
+    """Return a function that returns all gradients, and calls each maker once."""
 
     def backward(**known):
         found = {}
@@ -161,45 +161,45 @@ def _backward(rules: dict[str, Rule], functions: dict[Rule, Callable]) -> Callab
 
 
 def _named_as(function: Callable, wrapper: Callable) -> Callable:
-    """Give `wrapper` the name of `function`, for messages."""
+    """Give `wrapper` the name of `function`, for error messages."""
     wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
     return wrapper
 
 
-# Between the NDArrays of an operator and the arguments of a function
+# Conversion between the NDArrays of an operator and the arguments of a function
 
 
 class Border:
-    """Calls a function, and the makers of its gradients, with NDArrays."""
+    """Converter that calls a function, and the makers of its gradients, with NDArrays."""
 
-    advice = ""  # how to make an NDArray of what a user may have, for a message
+    advice = ""  # advice in an error: code that makes an NDArray
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         self.what, self.layout, self.outputs = f"operator {name!r}", layout, outputs
         self.tops = [f"d{n}" for n in outputs]
 
     def protected(self, function: Callable) -> Callable:
-        """A function of a dict of arrays and attributes, which leaves the caller's arrays alone."""
-        return function  # those of NumPy are copies, and an NDArray is copied before it is written
+        """Return a function, of a dict of values, that cannot change the caller's arrays."""
+        return function  # NumPy arrays are copies, and an NDArray is copied before a write
 
     def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
-        """The inputs by name, as the function takes them."""
+        """Return the inputs by name, in the form that the function takes."""
         return dict(zip(self.layout.inputs, inputs))
 
     def to_outputs(self, y: Any, inputs: tuple, attributes: dict) -> list:
-        """The outputs of the operator, from the results of the function."""
+        """Return the outputs of the operator from the results of the function."""
         return self.as_list(y)
 
     def to_maker(self, arrays: list, inputs: list, attributes: dict) -> list:
-        """The outputs and their gradients, in the form that makers take."""
+        """Return the outputs and their gradients in the form that makers take."""
         return arrays
 
     def to_gradient(self, name: str, value: Any, x: Any) -> Any:
-        """The gradient of an input, from the result of a maker's function."""
+        """Return the gradient of an input from the result of a maker's function."""
         return nd.zeros_like(x) if value is None else value
 
     def maker_arguments(self, known: dict) -> tuple[dict, Any, Any]:
-        """The values for a maker: the arguments by name, the result, and its gradient."""
+        """Return the values for a maker: the arguments by name, the result, and its gradient."""
         inputs = [known[n] for n in self.layout.inputs]
         attributes = {n: known[n] for n in self.layout.attributes}
         results = [known[n] for n in (*self.outputs, *self.tops)]
@@ -208,7 +208,7 @@ class Border:
         return self.to_arguments(inputs) | attributes, *((ys, gs) if count > 1 else (ys[0], gs[0]))
 
     def as_list(self, y: Any) -> list:
-        """The results of the function, one for each output."""
+        """Return the results of the function as a list, one for each output."""
         results = list(y) if isinstance(y, (list, tuple)) else [y]
         if len(results) != len(self.outputs):
             raise mxnet_error(
@@ -219,7 +219,7 @@ class Border:
         return results
 
     def expect_defaults(self, maker: Callable, names: tuple, values: dict) -> None:
-        """Refuse a value other than the default for a parameter that a maker does not take."""
+        """Refuse values other than the defaults for parameters that a maker does not take."""
         for name in names:
             default, value = self.layout.attributes.get(name), values[name]
             if value is not default and (name in self.layout.inputs or value != default):
@@ -230,7 +230,7 @@ class Border:
                 )
 
     def apply(self, maker: Callable, grad: Any, g: Any) -> Any:
-        """Call the function that a maker returned with the gradient of the output."""
+        """Call the function that a maker returned on the gradient of the output."""
         if not callable(grad):
             raise mxnet_error(
                 TypeError,
@@ -240,7 +240,7 @@ class Border:
         return grad(g)
 
     def expect_count(self, maker: Callable, found: Any, names: tuple) -> None:
-        """Refuse a list that has not one gradient for each of the names."""
+        """Refuse a list without exactly one gradient for each name."""
         if not isinstance(found, (list, tuple)) or len(found) != len(names):
             listed = isinstance(found, (list, tuple))
             many = f"{len(found)} gradients" if listed else describe_value(found)
@@ -252,26 +252,26 @@ class Border:
 
 
 class ForeignBorder(Border):
-    """Calls a function, and the makers of its gradients, with arrays of another library.
+    """Converter that calls a function, and its gradients' makers, with another library's arrays.
 
-    A result without axes is an output of shape (1,); makers take it without axes again.
+    A result without axes becomes an output of shape (1,); makers take it without axes again.
     """
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)
-        # By shapes of inputs and attributes, whether each result has no axes, if any has none.
+        # By shapes of inputs and attributes: True for each result without axes, if there is one.
         self._without_axes: dict[tuple, tuple[bool, ...]] = {}
 
     def read(self, x: Any) -> Any:
-        """The other library's array of an NDArray."""
+        """Return the other library's array for an NDArray."""
         raise NotImplementedError
 
     def expect(self, what: str, y: Any) -> Any:
-        """What the function, or that of a gradient, has returned; refused if it is no array."""
+        """Return a result of the function or of a gradient; refuse a value that is no array."""
         raise NotImplementedError
 
     def as_arrays(self, results: list, inputs: Sequence, context: Any) -> list:
-        """The outputs, NDArrays of the results."""
+        """Return the outputs, as NDArrays of the results."""
         raise NotImplementedError
 
     def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
@@ -292,7 +292,7 @@ class ForeignBorder(Border):
         return self.as_arrays(results, inputs, context)
 
     def _key(self, inputs: Sequence, attributes: dict) -> tuple:
-        """The shapes of the inputs and the attributes, which decide the shapes of the results."""
+        """Return the shapes of the inputs and the attributes, which decide the results' shapes."""
         shapes = [None if x is None else x.shape for x in inputs]
         return (*shapes, *[attributes[n] for n in self.layout.attributes])
 
@@ -305,14 +305,14 @@ class ForeignBorder(Border):
 
 
 class NumPyBorder(ForeignBorder):
-    """Calls a function, and the makers of its gradients, with NumPy's arrays or numbers."""
+    """Converter that calls a function, and the makers of its gradients, with NumPy's arrays."""
 
     def read(self, x: Any) -> np.ndarray:
         return values(x)
 
     def expect(self, what: str, y: Any) -> np.ndarray:
-        # The dtype is not checked here, since PyTorch's compiler cannot trace that: `array` refuses
-        # elements that are no numbers.
+        # The dtype is not checked here, because PyTorch's compiler cannot trace that. `array`
+        # refuses elements that are no numbers.
         if not isinstance(y, NUMERIC):
             advice = ", or customop('mxnet')" if isinstance(y, nd.NDArray) else ""
             raise mxnet_error(
@@ -337,9 +337,9 @@ class NumPyBorder(ForeignBorder):
 
 
 class TorchBorder(ForeignBorder):
-    """Calls a function and the makers of its gradients with tensors.
+    """Converter that calls a function, and the makers of its gradients, with tensors.
 
-    Dense ones are not copied, but for those that the function writes into.
+    Dense tensors are copied only if the function writes to them.
     """
 
     advice = " (nd.from_torch(...) makes one of a tensor)"

@@ -1,4 +1,4 @@
-"""The names of an operator's inputs, outputs and rules, which have to fit together."""
+"""Checks of the names of an operator's inputs, outputs and rules."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["expect_name", "parameter_names", "validate"]
 
 
 def expect_name(who: str, name: Any) -> None:
-    """Refuse a name of an operator that is no text."""
+    """Refuse a name of an operator that is not text, or is empty."""
     if name is not None and not (isinstance(name, str) and name):
         raise mxnet_error(TypeError, f"{who}: name is {name!r}\n  expected text, or None")
 
 
 def validate(operator: Operator) -> None:
-    """Refuse names that an operator has twice, or that are none of its own.
+    """Refuse an operator with a duplicate or unknown name.
 
     Raises
     ------
     TypeError
-        The message says which name it is.
+        A name is duplicate or unknown; the message has it.
     """
     if unknown := sorted(set(operator.states) - set(operator.inputs)):
         raise mxnet_error(
@@ -38,7 +38,7 @@ def validate(operator: Operator) -> None:
         raise mxnet_error(
             TypeError,
             f"operator {operator.name!r}: the state {optional[0]!r} may be left out\n"
-            f"  expected {optional[0]} without a default: what forward updates has to be there",
+            f"  expected {optional[0]} without a default: forward always updates it",
         )
     if shared := sorted(set(operator.inputs) & set(operator.outputs)):
         raise mxnet_error(
@@ -72,7 +72,7 @@ def _validate_renamed(operator: Operator) -> None:
             raise mxnet_error(
                 TypeError,
                 f"operator {operator.name!r}: renamed has {former!r} for {now!r}\n"
-                "  expected a former name, which nothing has now, for that of an attribute",
+                "  expected a former name that is not in use, for the name of an attribute",
             )
 
 
@@ -119,7 +119,7 @@ def _validate_surrogate(operator: Operator) -> None:
 
 
 def parameter_names(rule: Callable) -> tuple[str, ...] | None:
-    """Return the names of a rule's parameters; None if it takes all values, as ``**known``."""
+    """Return the names of a rule's parameters; None if it takes all values by ``**known``."""
     parameters = inspect.signature(rule).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return None if takes_any else tuple(parameters)

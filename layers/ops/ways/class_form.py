@@ -1,4 +1,4 @@
-"""Operators written as a class: a forward and the gradients, under the decorator `operator`.
+"""Decorator `operator`, which makes an operator of a class with a forward and gradients.
 
 @operator
 class dense:
@@ -35,21 +35,21 @@ def operator(
 def operator(
     definition: type | None = None, *, name: str | None = None, pure: bool | None = None
 ) -> Any:
-    """Make an `Operator` of a class with `forward` and gradients; decorator.
+    """Make an `Operator` from a class with `forward` and gradients; a decorator.
 
     Parameters
     ----------
     name : str, optional
-        The name to register it under; by default ``module.class``, and the class's name alone in
-        the main program.
+        The name to register it under; by default ``module.class``, in the main program only the
+        class's name.
     pure : bool, optional
-        Whether it is a function of its inputs and attributes; by default the class's ``pure``, or
-        True. With False its Python runs in each call.
+        True for a function that depends only on its inputs and attributes; by default the class's
+        ``pure``, or True. With False its Python runs in each call.
 
     Raises
     ------
     TypeError
-        The class does not describe an operator; the message says what is wrong with it.
+        The class does not describe an operator; the message has the reason.
     """
     if isinstance(definition, str):
         raise mxnet_error(
@@ -113,7 +113,7 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
 def _expect_forward(
     definition: type, name: str, arrays: list[inspect.Parameter], attributes: dict[str, Any]
 ) -> None:
-    """Refuse a forward whose parameters are no inputs and attributes."""
+    """Refuse a forward with parameters that are neither inputs nor attributes."""
     inputs = [p.name for p in arrays]
     problems = {
         "a default of forward is a list, which may change; expected a tuple": any(
@@ -158,7 +158,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
 
 
 def _function(definition: type, name: str, part: str) -> Any:
-    """A function of the class; None where there is none."""
+    """Return a function of the class, or None if it has none."""
     found = getattr(definition, part, None)
     if found is not None and not callable(found):
         raise mxnet_error(
@@ -169,7 +169,7 @@ def _function(definition: type, name: str, part: str) -> Any:
 
 
 def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:
-    """The names in an attribute of the class, `outputs`, `states` or `saves`."""
+    """Return the names in an attribute of the class: `outputs`, `states` or `saves`."""
     names = getattr(definition, what, default)
     if isinstance(names, str):
         raise mxnet_error(
@@ -179,7 +179,7 @@ def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str,
 
 
 def _typed_default(parameter: inspect.Parameter) -> Any:
-    """The default of an attribute, whose type all its values get: 1.0 for ``a: float = 1``."""
+    """Return an attribute's default in the type of all its values: 1.0 for ``a: float = 1``."""
     default = parameter.default
     floating = parameter.annotation in (float, "float") and type(default) is int
     return float(default) if floating else default

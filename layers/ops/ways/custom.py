@@ -1,4 +1,4 @@
-"""An `Operator` as MXNet's CustomOp and CustomOpProp, for `nd.Custom` and `sym.Custom`."""
+"""MXNet's CustomOp and CustomOpProp for an `Operator`, for `nd.Custom` and `sym.Custom`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _registered: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # by na
 
 
 def register(operator: Operator) -> None:
-    """Register an operator under its name, in place of an earlier one with this name.
+    """Register an operator under its name; it replaces an earlier operator of the same name.
 
     A call by name leaves an input out with ``no_<input>=True``.
     """
@@ -39,12 +39,12 @@ def register(operator: Operator) -> None:
 
 
 def registered() -> list[Operator]:
-    """The operators that are registered now."""
+    """Return the operators that are registered now."""
     return list(_registered.values())
 
 
 class _Prop(mx.operator.CustomOpProp):
-    """The CustomOpProp of an `Operator`."""
+    """CustomOpProp of an `Operator`."""
 
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
@@ -83,16 +83,16 @@ class _Prop(mx.operator.CustomOpProp):
 
 
 class _Op(mx.operator.CustomOp):
-    """The CustomOp of an `Operator`."""
+    """CustomOp of an `Operator`."""
 
     def __init__(self, prop: _Prop):
         super().__init__()
         self.prop, self.operator = prop, prop.operator
         self.attributes = self.operator.attributes | prop.attributes
-        self.saved: dict[str, Any] = {}  # by the last forward
+        self.saved: dict[str, Any] = {}  # values of the last forward
 
     def _by_name(self, in_data: list, aux: list) -> dict[str, Any]:
-        """Inputs and states by name, None for those that are left out."""
+        """Return inputs and states by name, None for those that are left out."""
         names = dict.fromkeys(self.operator.inputs)
         return (
             names
@@ -108,7 +108,7 @@ class _Op(mx.operator.CustomOp):
             self._write(name, dst, req_of, value)
 
     def _results(self, inputs: dict[str, Any]) -> list:
-        """What the operator's own forward returns."""
+        """Return the results of the operator's own forward."""
         y = self.operator.forward(*inputs.values(), **self.attributes)
         results = y if isinstance(y, (list, tuple)) else [y]
         if len(results) != len(self.operator.results):
@@ -116,11 +116,11 @@ class _Op(mx.operator.CustomOp):
         return list(results)
 
     def _by_saved_name(self, results: list) -> dict[str, Any]:
-        """The values that only gradients see, by name; they stay in this object.
+        """Return the values that only gradients see, by name; they stay in this object.
 
-        MXNet has an object for each call whose backward is still to come, also in a static graph
-        and on several contexts. A view of an input is as good as a copy: backward depends on all
-        inputs and outputs, so MXNet leaves their memory alone until then.
+        MXNet has one object for each call whose backward has yet to run, also in a static graph and
+        on several contexts. A view of an input is as good as a copy: backward depends on all inputs
+        and outputs, so MXNet leaves their memory alone until then.
         """
         operator = self.operator
         values = results[len(operator.outputs) :]
@@ -133,7 +133,7 @@ class _Op(mx.operator.CustomOp):
         return dict(zip(operator.saves, values))
 
     def _write(self, name: str, dst, req_of: str, value, is_gradient: bool = False) -> None:
-        """Write an output, if it has the declared shape, or a gradient, if it has the dtype too."""
+        """Write an output of the declared shape, or a gradient of the declared shape and dtype."""
         is_array = isinstance(value, mx.nd.NDArray)
         fits = is_array and value.shape == dst.shape
         if fits and not (is_gradient and value.dtype is not dst.dtype):
@@ -152,7 +152,8 @@ class _Op(mx.operator.CustomOp):
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs
-        # All arrays are declared as needed: MXNet 1.9.1 cannot rebuild the list without the others.
+        # All arrays are declared as needed: MXNet 1.9.1 cannot rebuild the list if some are
+        # missing.
         known = self._by_name(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
         if self.operator.saves:
             known |= self.saved
@@ -171,48 +172,50 @@ class _Op(mx.operator.CustomOp):
 
 
 class Adapter:
-    """Calls an operator through `Custom`, with NDArrays or Symbols."""
+    """Caller of an operator through `Custom`, with NDArrays or Symbols."""
 
     def __init__(self, operator: Operator):
         register(operator)  # some operators are registered only here, at the first call
         self.operator = operator
 
     def forget(self) -> None:
-        """Let go of nothing: each call asks the operator itself."""
+        """Do nothing: no call is prepared; each call asks the operator itself."""
 
     register = staticmethod(register)
     registered = staticmethod(registered)
 
     @staticmethod
     def warn_again() -> None:
-        """Have the log say again what it says only once; MXNet says nothing so."""
+        """Do nothing; on MXNet, the log has no messages that appear only once."""
 
     @staticmethod
     def view(array) -> np.ndarray:
-        """The values of an NDArray, which are not to be written into."""
+        """Return the values of an NDArray, which must not be written to."""
         return array.asnumpy()
 
     @staticmethod
     def adopt(values: np.ndarray, context):
-        """An NDArray in the memory of `values`, which nothing else uses."""
+        """Return an NDArray that takes over the memory of `values`, which nobody else may use."""
         return mx.nd.from_numpy(values).as_in_context(context)
 
     @staticmethod
     def array(values: np.ndarray, context):
-        """An NDArray with a copy of `values`."""
+        """Return an NDArray with a copy of `values`."""
         return mx.nd.from_numpy(values, zero_copy=False).as_in_context(context)
 
     @staticmethod
     def in_plain_layout(F, operator, x, *inputs, **attributes):
-        """Call an operator of one's own on x between others that oneDNN computes.
+        """Call a custom operator on x where it stands between operators that oneDNN computes.
 
-        oneDNN's convolutions of 8, 16, ... channels give arrays in a layout of their own, which
-        MXNet 1.9.1 does not always convert for `Custom`: of 30 passes forward and backward with an
-        activation between two convolutions 26 were wrong, and none with this around it.
+        oneDNN's convolutions of 8, 16, ... channels return arrays in a layout of their own, which
+        MXNet 1.9.1 does not always convert for `Custom`. Without this function, 26 of 30 passes
+        forward and backward with an activation between two convolutions were wrong; with it, none
+        was.
         """
 
         def plain(x):
-            return F.slice_axis(x, axis=0, begin=0, end=None)  # a reshape is left out of graphs
+            # A reshape would be dropped from graphs.
+            return F.slice_axis(x, axis=0, begin=0, end=None)
 
         return plain(operator(plain(x), *inputs, **attributes))
 
@@ -234,31 +237,31 @@ class Adapter:
 
     @staticmethod
     def class_numbers(who: str, label, count: int, ignored: int | None):
-        """Return labels as numbers of classes, (n,); one of no class is the nearest."""
+        """Return labels as class numbers, (n,); an invalid one becomes the nearest class."""
         label = label.reshape((-1,)).astype("float32")
         return mx.nd.clip(label, a_min=0, a_max=count - 1)
 
     @staticmethod
     def row_numbers(ids, rows: int, padding: int | None):
-        """Return ids of rows; one of no row is the nearest."""
+        """Return row ids; an invalid one becomes the nearest row."""
         return mx.nd.clip(ids, 0, rows - 1)
 
     @staticmethod
     def bag_numbers(who: str, numbers, offsets, rows: int):
-        """Return numbers of the nearest rows, and offsets of at most their count."""
+        """Return ids clipped to the rows, and offsets clipped to the number of ids."""
         if offsets is not None:
             offsets = mx.nd.clip(offsets, 0, numbers.shape[0])
         return mx.nd.clip(numbers, 0, rows - 1), offsets
 
     @staticmethod
     def add_rows(rows, numbers, count: int):
-        """Return so many rows, each the sum of the rows that have its number."""
+        """Return `count` rows; row i is the sum of the rows with the number i."""
         shape = (count, *rows.shape[1:])
         return mx.nd._internal._backward_gather_nd(rows, numbers.reshape((1, -1)), shape=shape)
 
     @staticmethod
     def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:
-        """Call a function of a library with arrays and numbers; return the outputs."""
+        """Call a function of a library on arrays and numbers; return the outputs."""
         arrays = [v for v in values if isinstance(v, mx.nd.NDArray)]
         context = arrays[0].context if arrays else mx.context.current_context()
         inputs = [v.asnumpy() if isinstance(v, mx.nd.NDArray) else number(v) for v in values]
@@ -269,10 +272,10 @@ class Adapter:
         return self.call_bound(*self.operator.bind(args, kwargs))
 
     def call_bound(self, inputs: Sequence, attributes: dict[str, Any]):
-        """Call it with all its inputs, None for one left out, and with parsed attributes."""
+        """Call the operator with all inputs, None for one left out, and with parsed attributes."""
         operator = self.operator
         operator.expect(tuple(inputs))
-        register(operator)  # again: MXNet calls by name, and another one may have it now
+        register(operator)  # again: MXNet calls by name, and another operator may have taken it
         by_name = dict(zip(operator.inputs, inputs))
         arrays = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
         text = self.operator.as_text(attributes)

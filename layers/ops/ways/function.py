@@ -1,4 +1,4 @@
-"""Operators of plain functions: the decorator `customop` and `def_grad`, MinPy's way.
+"""Operators of plain functions, in MinPy's way: the decorator `customop` and `def_grad`.
 
     @customop("numpy")
     def square(x):
@@ -6,9 +6,9 @@
 
     square.def_grad(lambda ans, x: lambda g: 2 * x * g)
 
-The arguments of a call decide which parameters are inputs; for each choice of inputs there is one
-`Operator`. Other arguments (a number, text, None, a tuple of them) are attributes, which are not
-differentiated.
+The arguments of a call decide which parameters are inputs; each choice of inputs has its own
+`Operator`. Other arguments (a number, text, None, or a tuple of them) are attributes, which have no
+gradient.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ CONSTANTS = {type(None), bool, int, float, str}  # types of attributes that cann
 def customop(
     type: str, *, outputs: int = 1, pure: bool = True, name: str | None = None
 ) -> Callable[[Callable], Primitive]:
-    """Make an operator of a function of arrays; decorator.
+    """Make an operator from a function of arrays; a decorator.
 
-    It is called with NDArrays (or NumPy's arrays, or Symbols), and is registered under its name
-    after its module's, for ``nd.Custom(..., op_type=name)``.
+    It is called with NDArrays, NumPy arrays or Symbols. It is registered as ``module.function``,
+    for ``nd.Custom(..., op_type=name)``.
 
     Parameters
     ----------
     type : {'numpy', 'mxnet', 'torch'}
         The arrays that the function and its gradients take and return: NumPy's, NDArrays, or
         PyTorch's tensors. Floating results in NumPy get the dtype of the first floating input.
-        Tensors are the arrays' own memory, not to be written into; the MXNet engine has none.
+        Tensors share the memory of the arrays, and must not be written to. The MXNet engine has no
+        tensors.
     outputs : int
-        The number of arrays that it returns, in a tuple where there are several.
+        The number of arrays that the function returns, in a tuple if there are several.
     pure : bool
-        Whether it and its gradients are functions of their arguments. With False their Python runs
-        in each call, also where a graph is recorded or compiled.
+        True if the function and its gradients depend only on their arguments. With False their
+        Python runs in each call, also where a graph is recorded or compiled.
     name : str, optional
-        The name to register it under, in place of the module's and its own.
+        The name to register it under; ``module.function`` by default.
 
     Raises
     ------
@@ -104,14 +105,14 @@ def customop(
 
 
 class Primitive:
-    """An operator of a plain function, whose gradients are registered one by one.
+    """Operator of a plain function, whose gradients are registered one by one.
 
-    The gradient of an argument is registered as its maker: ``maker(ans, *args, **kwargs)`` takes
-    the result and the arguments, and returns a function of the result's gradient. Where there are
-    several results, `ans` and their gradients are tuples. A gradient that is None is zero.
+    The gradient of an argument is registered as a maker: ``maker(ans, *args, **kwargs)`` takes the
+    result and the arguments, and returns a function of the result's gradient. If there are several
+    results, `ans` and their gradients are tuples. A gradient of None is zero.
 
-    In the body of a class it is a method. `argnum` does not count a first parameter `self`, which
-    makers take as well.
+    In the body of a class it is a method. `argnum` does not count a first parameter `self`, but
+    makers take it, too.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class Primitive:
         'numpy', 'mxnet' or 'torch'.
     pure : bool
     operator : Operator
-        The operator that runs when it is called by name.
+        The operator that runs in a call by name.
     """
 
     def __init__(
@@ -147,11 +148,11 @@ class Primitive:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The inputs of a call by name."""
+        """Return the names of the inputs in a call by name."""
         return self.operator.inputs
 
     def def_grad(self, func: Maker, argnum: int | str = 0) -> Primitive:
-        """Register the maker of the gradient of one argument, in place of an earlier one.
+        """Register the maker of the gradient of one argument; it replaces an earlier maker.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class Primitive:
         return self._register(Rule(func, (name,)))
 
     def def_grad_zero(self, argnum: int | str = 0) -> Primitive:
-        """Register that the gradient of an argument is zero.
+        """Register zero as the gradient of an argument.
 
         Raises
         ------
@@ -181,12 +182,12 @@ class Primitive:
         return self._register(Rule(None, (self._form.argument_name(argnum),)))
 
     def def_multiple_grad(self, func: Maker, argnums: Sequence[int | str]) -> Primitive:
-        """Register the maker of the gradients of several arguments, a list in their order.
+        """Register one maker for the gradients of several arguments, a list in their order.
 
         Raises
         ------
         TypeError, ValueError
-            There is no such argument, one is there twice, or `func` cannot be called with these
+            There is no such argument, one is named twice, or `func` cannot be called with these
             arguments.
         """
         names = tuple(self._form.argument_name(argnum) for argnum in argnums)
@@ -199,12 +200,12 @@ class Primitive:
         return self._register(Rule(func, names, joint=True))
 
     def def_grad_kw(self, func: Maker, key: str) -> Primitive:
-        """Register the maker of the gradient of an argument, by its name.
+        """Register the maker of the gradient of an argument by its name.
 
         Raises
         ------
         TypeError, ValueError
-            As `def_grad`.
+            See `def_grad`.
         """
         return self.def_grad(func, key)
 
@@ -234,7 +235,7 @@ class Primitive:
         return call(args, kwargs)
 
     def _make_call(self, key: tuple, args: tuple, kwargs: dict) -> PreparedCall:
-        """Prepare the calls with arguments of these types."""
+        """Prepare calls with arguments of these types."""
         with self._lock:
             values = (*args, *kwargs.values())
             layout, arrays, attributes = self._form.split(len(args), tuple(kwargs), values)
@@ -245,7 +246,7 @@ class Primitive:
             return call
 
     def _operator(self, layout: Layout) -> FunctionOperator:
-        """The operator with these inputs."""
+        """Return the operator with these inputs."""
         key = layout.inputs, tuple(layout.attributes)
         if key not in self._operators:
             first = not self._operators
@@ -272,11 +273,11 @@ class Primitive:
         return f"<customop {self.type} {self.name}{inspect.signature(self)}>"
 
     def __reduce__(self) -> Any:
-        return self.__qualname__  # pickled as a function is, by its module and name
+        return self.__qualname__  # pickled like a function, by its module and name
 
 
 class Method(Primitive):
-    """A primitive that is a method, bound to one instance."""
+    """Primitive that is a method, bound to one instance."""
 
     def __init__(self, unbound: Primitive, instance: Any):
         self.unbound, self.instance = unbound, instance
@@ -285,7 +286,7 @@ class Method(Primitive):
         def method(*args, **kwargs):
             return function(instance, *args, **kwargs)
 
-        # In a graph each instance has an operator of its own, which keeps the instance.
+        # In a graph, each instance has its own operator, which keeps the instance alive.
         name = f"{unbound.name}@{id(instance):x}"
         method = _without_parameter(function, method, 0)
         super().__init__(method, unbound.type, unbound._outputs, name, unbound.pure)
@@ -295,7 +296,7 @@ class Method(Primitive):
                 self._register(self.bind_rule(rule))
 
     def bind_rule(self, rule: Rule) -> Rule:
-        """A rule of the unbound primitive, with the instance bound."""
+        """Return a rule of the unbound primitive with the instance bound."""
         maker, instance = rule.maker, self.instance
         if maker is None:
             return rule
@@ -313,7 +314,7 @@ class Method(Primitive):
 
 
 def _without_parameter(function: Callable, wrapper: Callable, bound: int) -> Callable:
-    """Give `wrapper` the name and the signature of `function`, without its bound parameter."""
+    """Give `wrapper` the name and signature of `function`, without its bound parameter."""
     wrapper = update_wrapper(wrapper, function)
     if (found := signature(function)) is not None:
         parameters = list(found.parameters.values())
@@ -324,7 +325,7 @@ def _without_parameter(function: Callable, wrapper: Callable, bound: int) -> Cal
 
 
 class PreparedCall:
-    """Calls with arguments of certain types: the places of their arrays, and the operator."""
+    """Call with arguments of certain types: the places of their arrays, and the operator."""
 
     def __init__(self, operator: FunctionOperator, arrays: dict, attributes: dict, values: tuple):
         self.operator, self.arrays = operator, tuple(arrays.values())
@@ -332,7 +333,8 @@ class PreparedCall:
         self.in_numpy = any(isinstance(values[i], np.ndarray) for i in self.arrays if i >= 0)
 
     def __call__(self, args: tuple, kwargs: dict) -> Any:
-        values = (*args, *kwargs.values(), None)  # the last, at place -1, for arrays left out
+        # The last one, at index -1, is for arrays left out.
+        values = (*args, *kwargs.values(), None)
         arrays = [values[i] for i in self.arrays]
         if self.in_numpy:
             arrays = _as_ndarrays(arrays)
@@ -340,7 +342,7 @@ class PreparedCall:
         return self.operator._adapter.call_bound(arrays, attributes)
 
     def _value(self, name: str, value: Any) -> Any:
-        """The value of an attribute; refuse an array, and a list with one."""
+        """Return the value of an attribute; refuse an array, or a list that contains one."""
         kind = type(value)
         if kind in CONSTANTS:
             return value
@@ -356,7 +358,7 @@ class PreparedCall:
         return value
 
     def _no_attribute(self, name: str, value: Any) -> Exception:
-        """The error of an argument that is neither an array nor an attribute."""
+        """Return the error for an argument that is neither an array nor an attribute."""
         listed = isinstance(value, (list, tuple)) and any(hasattr(v, "shape") for v in value)
         one = f"an NDArray{self.operator._border.advice} or an array of NumPy"
         return mxnet_error(
@@ -368,7 +370,7 @@ class PreparedCall:
 
 
 def _as_ndarrays(arrays: list) -> list:
-    """NumPy's arrays as NDArrays of their dtypes, on the context of the others."""
+    """Return NumPy arrays as NDArrays of the same dtypes, on the context of the other arrays."""
     contexts = (a.context for a in arrays if isinstance(a, nd.NDArray))
     context = next(contexts, None) or mx.current_context()
     return [array(a, context) if isinstance(a, np.ndarray) else a for a in arrays]

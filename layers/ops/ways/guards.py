@@ -1,7 +1,7 @@
 """Guard elements around the arrays of a library's function, for `layers.check`.
 
-A function that writes past the end of an array, or before its start, changes them; the results of
-one that reads there depend on their value.
+A function that writes past the end of an array, or before its start, changes them. If it reads
+there, its results depend on their value.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 
 __all__ = ["Guards", "guarded"]
 
-LINE = 64  # bytes: arrays stay as aligned as they are at most
+LINE = 64  # bytes: keeps the alignment of arrays
 MOST = 2**20  # bytes on each side
 
-current: Guards | None = None  # of the calls of now, in all threads
+current: Guards | None = None  # guards for all calls in all threads, if any
 
 
 class Guards:
-    """Elements of one value before and after each array that a function on the CPU is given.
+    """Elements of one value around each array that is passed to a function on the CPU.
 
     Parameters
     ----------
     value : {0, 1}
-        The value; of floats 0 or 0.75.
+        The value; in arrays of floats, 0 or 0.75.
 
     Attributes
     ----------
     calls : int
         The number of calls of functions.
     problems : list of str
-        The arrays that were written past.
+        Descriptions of the arrays that were written past.
     """
 
     def __init__(self, value: int = 0):
@@ -41,19 +41,19 @@ class Guards:
         self.problems: list[str] = []
 
     def copies(self, pointers: Sequence[int], arrays: Sequence[tuple]) -> list[_Copy]:
-        """Copies of arrays, given as pointer and (size, dtype), with guards around."""
+        """Return copies of arrays with guards; an array is given as pointer and (size, dtype)."""
         self.calls += 1
         return [_Copy(p, *array, self.value) for p, array in zip(pointers, arrays)]
 
     def put_back(self, who: str, copies: Sequence[_Copy]) -> None:
-        """Copy the arrays back, and note what is written past them."""
+        """Copy the arrays back, and note writes past their ends."""
         for i, one in enumerate(copies):
             if where := one.put_back():
                 self.problems.append(f"{who} writes {where} params[{i}], {one}")
 
 
 class _Copy:
-    """A copy of an array, in the middle of guards."""
+    """A copy of an array between guards."""
 
     def __init__(self, pointer: int, size: int, dtype: np.dtype, value: int):
         self.original, self.size, self.dtype = pointer, size, dtype
@@ -69,7 +69,7 @@ class _Copy:
         ctypes.memmove(self.pointer, pointer, self.bytes)
 
     def put_back(self) -> str:
-        """Copy the array back; return where the guards have changed, if so."""
+        """Copy the array back; return the side on which the guards have changed, or ""."""
         ctypes.memmove(self.original, self.pointer, self.bytes)
         if not np.array_equal(self.memory[self.edge + self.bytes :], self.guard):
             return "past the end of"
@@ -81,7 +81,7 @@ class _Copy:
 
 @contextmanager
 def guarded(value: int = 0) -> Iterator[Guards]:
-    """Put guards around the arrays of all calls inside."""
+    """Put guards around the arrays of all calls inside the context."""
     global current
     before, current = current, Guards(value)
     try:

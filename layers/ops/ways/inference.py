@@ -1,4 +1,4 @@
-"""Shapes and dtypes of an `Operator`, in the lists of MXNet's `infer_shape` and `infer_type`."""
+"""Inference of shapes and dtypes of an `Operator`, in the lists of MXNet's `infer_shape`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def infer_shape(
 ) -> tuple[list, list, list]:
     """Return the shapes of arguments, outputs and states; () stands for an unknown one.
 
-    They are found by the operator's rule `shapes`, or by a run on zeros.
+    They come from the operator's rule `shapes`, or from a run on zeros.
     """
     known = {n: tuple(s) if len(s) else None for n, s in zip(arguments, in_shape)}
     if operator.shapes is not None:
@@ -52,8 +52,8 @@ def infer_type(
 ) -> tuple[list, list, list]:
     """Return the dtypes of arguments, outputs and states.
 
-    An output has the dtype that the operator's rule `types` gives, else that of the first input of
-    floats.
+    An output has the dtype from the operator's rule `types`, or else that of the first floating
+    input.
     """
     first = in_type[0] if in_type else np.float32
     in_type = [first if t is None else t for t in in_type]
@@ -72,8 +72,8 @@ def infer_type(
 
 @lru_cache(maxsize=1024)
 def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    # On another thread: MXNet infers shapes in the middle of a call, and a call of `nd` on the same
-    # thread would overwrite the results of the first so far.
+    # Run on another thread: MXNet infers shapes in the middle of a call, and a call of `nd` on the
+    # same thread would overwrite the results of the first one.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(_compute_on_zeros, operator, known, attributes).result()
 
@@ -82,7 +82,7 @@ def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[s
 def _compute_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
     values = operator.attributes | dict(attributes)
     errors: list[Exception] = []
-    # For NumPy, indices such as labels have to be integers.
+    # In NumPy, indices such as labels must be integers.
     for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
         try:
             y = operator.forward(*_zeros(operator, known, *dtypes), **values)

@@ -1,4 +1,4 @@
-"""Loop kernels: operators written element by element, which run as Python or compiled."""
+"""Loop kernels: operators written element by element, run as Python or compiled."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ._kernel.types import WEAK, kind_of
 
 __all__ = ["Kernel", "KernelError", "kernel"]
 
-# The two kinds of parameters, for messages.
+# Descriptions of the two kinds of parameters, for errors.
 TENSOR = "a NumPy array: it has {}[...] or a shape"
 NUMBER = "a number: the kernel uses it as one"
 
 
 class Kernel:
-    """A loop kernel: a function in a small part of Python, checked when the kernel is made.
+    """A loop kernel: a function in a small subset of Python, checked when the kernel is made.
 
     ::
 
@@ -42,29 +42,30 @@ class Kernel:
         outer(a, b)       # runs as plain Python
         outer.run(a, b)   # the same result, compiled and on all cores
 
-    Called with NumPy arrays and numbers, it runs as plain Python, by NumPy's rules: the reference.
-    `run` computes the same with compiled code. Both return new arrays, one or a tuple of several.
+    Called with NumPy arrays and numbers, it runs as plain Python, by NumPy's rules; this is the
+    reference. `run` computes the same with compiled code. Both return new arrays, one or a tuple of
+    several.
 
     Parameters are tensors (``x[i, j]``, ``x.shape[0]``, ``x.dtype``, ``len(x)``) or numbers.
-    ``output_tensor(shape, dtype)`` and ``allocate(shape, dtype)`` make tensors of zeros, before
-    the loops; their sizes come from shapes and whole numbers, with ``+ - * // % **``, ceil_div,
-    max and min. Loops run over ``range``, or ``serial``, ``vectorize``, ``parallel``, ``reduce``,
-    which mean the same, and over ``grid(shape)``, all indices of a shape. Values are numbers and
-    scalars, ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, and the
+    ``output_tensor(shape, dtype)`` and ``allocate(shape, dtype)`` make tensors of zeros, before the
+    loops. Their sizes come from shapes and whole numbers, with ``+ - * // % **``, ceil_div, max and
+    min. Loops run over ``range``, or ``serial``, ``vectorize``, ``parallel``, ``reduce``, which
+    mean the same, and over ``grid(shape)``, all indices of a shape. Values are numbers and scalars,
+    ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, and the
     intrinsics: abs, atan, atan2, ceil, ceil_div, cos, erf, exp, expm1, floor, isfinite, isinf,
     isnan, log, max, min, power, round, rsqrt, sign, sin, sqrt, tanh, trunc, and the dtypes as
     conversions, such as ``float32(k[i])``. The last statement returns all output tensors. Names
     outside the function are not visible.
 
-    Compiled, float16 is computed in float32, and only the outputs are rounded; plain Python
-    rounds each operation.
+    Compiled code computes float16 in float32, and rounds only the outputs; plain Python rounds each
+    operation.
 
     Parameters
     ----------
     function : callable
-        Written in a file, in the language of loop kernels.
+        A function in the language of loop kernels, written in a file.
     reg_info : dict, str, tuple or CustomRegOp, optional
-        Registration information for an operator with this kernel; by default that of the function.
+        Registration information for an operator with this kernel; by default the function's.
     compile_attrs : dict, optional
         Options for other compilers, stored and not used.
 
@@ -73,14 +74,14 @@ class Kernel:
     name : str
     parameters : tuple of str
     outputs : int
-        The number of arrays that it returns.
+        The number of arrays that the kernel returns.
 
     Raises
     ------
     KernelError
-        It is not in the language; this TypeError and ValueError shows the place.
+        The function is not in the language; this TypeError and ValueError shows the place.
     TypeError
-        `compile_attrs` is no dict by str.
+        `compile_attrs` is no dict with keys of str.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class Kernel:
         return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
 
     def infer_shapes(self, *inputs: Any) -> list[tuple[int, ...]]:
-        """The shape of each output, from the shapes of tensors and from numbers, without running.
+        """Return the outputs' shapes, from shapes of tensors and from numbers, without running.
 
         Raises
         ------
@@ -163,14 +164,14 @@ class Kernel:
         return infer_shapes(self._program, dict(zip(self.parameters, inputs)))
 
     def infer_dtypes(self, *dtypes: Any) -> list[str]:
-        """The dtype of each output, from those of tensors and numbers, without running.
+        """Return the dtype of each output, from dtypes of tensors and numbers, without running.
 
         They may be 'bfloat16', which NumPy does not have.
 
         Raises
         ------
         KernelError
-            There are too few or too many, or kernels do not have one of them.
+            There are too few or too many dtypes, or kernels do not support one of them.
         """
         self._expect_count(dtypes)
         kinds = {n: self._kind(n, _dtype(t)) for n, t in zip(self.parameters, dtypes)}
@@ -184,7 +185,7 @@ class Kernel:
             )
 
     def _bind(self, inputs: tuple) -> tuple[list, tuple]:
-        """The arrays and numbers, and their types."""
+        """Return the arrays and numbers, and their types."""
         self._expect_count(inputs)
         values, types = list(inputs), [None] * len(inputs)
         for k in self._tensors:
@@ -219,7 +220,7 @@ class Kernel:
         )
 
     def _check(self, types: tuple) -> dict[str, Any]:
-        """The kinds and ranks of the inputs, by name; refuse those that do not fit the kernel."""
+        """Return the kinds and ranks of the inputs, by name; refuse those that do not fit."""
         found: dict[str, Any] = {}
         for name, kind in zip(self.parameters, types):
             known = self._kind(name, kind[0] if isinstance(kind, tuple) else kind)
@@ -230,7 +231,7 @@ class Kernel:
         return found
 
     def _kind(self, name: str, dtype: Any) -> str | None:
-        """The kind of a parameter; refuse a dtype that kernels do not have."""
+        """Return the kind of a parameter; refuse a dtype that kernels do not support."""
         known = kind_of(dtype) if isinstance(dtype, np.dtype) else dtype
         if known is not None and known not in (*DTYPES, *WEAK, "bfloat16"):
             raise KernelError(
@@ -253,28 +254,28 @@ class Kernel:
         for part in self.__qualname__.split("."):
             place = getattr(place, part, None)
         if place is self:
-            return self.__qualname__  # pickled as a function is, by its module and name
+            return self.__qualname__  # pickled like a function, by its module and name
         return Kernel, (self.__wrapped__, self.reg_info, self.compile_attrs)
 
 
 def _dtype(dtype: Any) -> Any:
-    """A dtype in any form as NumPy's; 'bfloat16', which NumPy does not have, as it is."""
+    """Return a dtype in any form as NumPy's; 'bfloat16', which NumPy lacks, stays text."""
     return dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
 
 
 def _python_kind(number: Any) -> str:
-    """The kind of a Python number: the name of its type."""
+    """Return the kind of a Python number: the name of its type."""
     return next(kind.__name__ for kind in (bool, int, float) if isinstance(number, kind))
 
 
 def _is_compilable_input(x: np.ndarray) -> bool:
-    """Whether compiled code can read an array without a copy."""
+    """True if compiled code can read an array without a copy."""
     flags = x.flags
     return flags.c_contiguous and flags.aligned and x.dtype.char != "e"
 
 
 def _as_compilable_input(x: np.ndarray) -> np.ndarray:
-    """A copy of an array that compiled code can read."""
+    """Return a copy of an array that compiled code can read."""
     return np.require(x, storage_dtype(kind_of(x.dtype)), ["C_CONTIGUOUS", "ALIGNED"])
 
 
@@ -296,17 +297,18 @@ def kernel(
     fn: None = None, reg_info: Any = None, compile_attrs: dict[str, Any] | None = None
 ) -> Callable[[Callable], Kernel]: ...
 def kernel(fn=None, reg_info=None, compile_attrs=None):
-    """Make a `Kernel` of a function; decorator, with or without arguments.
+    """Make a `Kernel` from a function; a decorator, with or without arguments.
 
     Raises
     ------
     KernelError, TypeError
-        As `Kernel`.
+        See `Kernel`.
     """
     if fn is None:
         return lambda function: Kernel(function, reg_info, compile_attrs)
     return Kernel(fn, reg_info, compile_attrs)
 
 
-if kernel.__doc__ and Kernel.__doc__:  # for help(kernel), which a name of this module hides
+# For help(kernel): this function hides the module of its name.
+if kernel.__doc__ and Kernel.__doc__:
     kernel.__doc__ = f"{kernel.__doc__}\n\n{inspect.cleandoc(Kernel.__doc__)}"

@@ -1,12 +1,12 @@
-"""Functions of a compiled library, with a C interface, called with NumPy's arrays.
+"""Functions of a compiled library with a C interface, called with NumPy arrays.
 
 Every function has the same interface::
 
     extern "C" int f(int nparam, void** params, int* ndims, int64_t** shapes,
                      const char** dtypes, void* stream, void* extra);
 
-``params`` are the inputs, the outputs, which are zeros, and the workspaces. It returns 0 on
-success, writes to outputs and workspaces only, and may be called by several threads at once.
+``params`` are the inputs, the outputs, filled with zeros, and the workspaces. The function returns
+0 on success, writes only to outputs and workspaces, and may be called by several threads at once.
 ``include/custom_aot_extra.h`` documents `extra`, and the functions that may accompany it.
 """
 
@@ -35,36 +35,35 @@ from .toolchain import INCLUDE, SOURCES, LibraryError, build
 
 __all__ = ["Library", "LibraryError"]
 
-MOST_KERNELS = 256  # in the cache of a library, for different shapes, dtypes and attributes
-MOST_AXES = 64  # of a shape that is inferred
+MOST_KERNELS = 256  # in a library's cache, for different shapes, dtypes and attributes
+MOST_AXES = 64  # of an inferred shape
 
 
 class Library:
-    """A function in a compiled library, or in a source, which is compiled once.
+    """A function in a compiled library, or in a source file, which is compiled once.
 
     Parameters
     ----------
     text : str
-        ``"path:function"``. The path is that of a library (.so), or of a source in C (.c), C++
-        (.cc, .cpp, .cxx) or CUDA (.cu), which is built by ``$CC``, ``$CXX`` or ``$NVCC`` with
-        ``$CFLAGS``, ``$CXXFLAGS`` or ``$NVCCFLAGS``, or else by the usual compilers. What is built
-        stays in ``$LAYERS_CACHE`` (``~/.cache/layers``), and is built again when the source, its
-        headers or the flags change.
+        ``"path:function"``. The path names a library (.so), or a source in C (.c), C++ (.cc, .cpp,
+        .cxx) or CUDA (.cu). A source is built by ``$CC``, ``$CXX`` or ``$NVCC`` with ``$CFLAGS``,
+        ``$CXXFLAGS`` or ``$NVCCFLAGS``, or else by the usual compilers. The result stays in
+        ``$LAYERS_CACHE`` (``~/.cache/layers``), and is built again when the source, its headers or
+        the flags change.
 
     Attributes
     ----------
     path, function : str
         The two parts of `text`; the path is absolute.
     device : {'cpu', 'gpu'}
-        Where its arrays have to be: on a GPU if the source is in CUDA, or the library has code for
-        a GPU.
+        The device of its arrays: 'gpu' if the source is in CUDA or the library has code for a GPU.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     LibraryError
-        It cannot be built or loaded, or has no such function.
+        The library cannot be built or loaded, or has no such function.
     TypeError, ValueError
         `text` is no text, or is not of this form.
     """
@@ -108,7 +107,7 @@ class Library:
             return None
 
     def _bridge(self) -> Any:
-        """The library that catches exceptions, if this one is in C++; else None."""
+        """Return the library that catches exceptions if this one is in C++, else None."""
         if self._symbol("__cxa_throw") is None:
             return None
         try:
@@ -119,12 +118,12 @@ class Library:
             return None
 
     def expect(self, device: str) -> None:
-        """Refuse arrays on the CPU, if the library computes on a GPU.
+        """Refuse arrays on the CPU if the library computes on a GPU.
 
         Raises
         ------
         LibraryError
-            They are on the CPU.
+            The arrays are on the CPU.
         """
         if self.device == "gpu" and device != "gpu":
             raise LibraryError(
@@ -138,17 +137,18 @@ class Library:
         dtypes: Sequence[Any],
         attributes: dict[str, Any] | None = None,
     ) -> list[np.ndarray]:
-        """Call the function on arrays of NumPy.
+        """Call the function on NumPy arrays.
 
-        An input is copied where it is not contiguous, not aligned or of another byte order. The
+        An input is copied if it is not contiguous, not aligned or of another byte order. The
         function gets the memory of the other inputs, and must not write to it.
 
         Parameters
         ----------
         shapes, dtypes
-            Those of each output.
+            One of each for each output.
         attributes : dict
-            bool, int, float, str, and lists of int or float, or of such lists; None is left out.
+            Values of bool, int, float, str, and lists of int or float, or of such lists; None is
+            left out.
 
         Returns
         -------
@@ -184,20 +184,20 @@ class Library:
         Parameters
         ----------
         pointers, shapes, dtypes
-            Those of each input, then of each output.
+            One of each for each input, then for each output.
         stream : int, optional
             The handle of a CUDA stream.
         allocate : callable, optional
-            ``allocate(bytes) -> (pointer, owner)``: it allocates the memory of workspaces.
+            ``allocate(bytes) -> (pointer, owner)`` allocates the memory of workspaces.
 
         Raises
         ------
         LibraryError
-            As `run`; or it has workspaces, and there is no `allocate`.
+            See `run`; or the function has workspaces, and there is no `allocate`.
         TypeError
-            As `run`.
+            See `run`.
         ValueError
-            There are different numbers of pointers, shapes and dtypes.
+            The numbers of pointers, shapes and dtypes differ.
         """
         if not len(pointers) == len(shapes) == len(dtypes):
             raise mxnet_error(
@@ -217,7 +217,7 @@ class Library:
         shapes: Sequence[tuple[int, ...]],
         attributes: dict[str, Any] | None = None,
     ) -> tuple[int, ...] | None:
-        """The output's shape, from those of inputs; None if there is no ``<function>InferShape``.
+        """Return the output's shape from the inputs' shapes; None without ``<function>InferShape``.
 
         Raises
         ------
@@ -249,9 +249,9 @@ class Library:
         return shape
 
     def _kernel(self, shapes: Sequence, dtypes: Sequence, attributes: dict | None) -> _Kernel:
-        """The kernel for these shapes, dtypes and attributes, which one of the threads makes."""
+        """Return the kernel for these shapes, dtypes and attributes; only one thread makes it."""
         values = _as_python_values(attributes)
-        key = (*shapes, *dtypes, repr(values))  # text, since 1, 1.0 and True are equal
+        key = (*shapes, *dtypes, repr(values))  # text, because 1, 1.0 and True are equal
         if (kernel := self._kernels.get(key)) is None:
             with self._lock:
                 if (kernel := self._kernels.get(key)) is None:
@@ -290,7 +290,7 @@ class Library:
 
 
 class _Kernel:
-    """All arguments of a function but its arrays, for certain shapes, dtypes and attributes."""
+    """Prepared arguments of a function, except its arrays, for certain shapes and attributes."""
 
     def __init__(self, library: Library, shapes: Sequence, dtypes: Sequence, attributes: dict):
         names = [_dtype_name(library, t) for t in dtypes]
@@ -319,7 +319,7 @@ class _Kernel:
         return self.text
 
 
-# The structures that the header declares
+# Structures that the header declares
 
 
 class _Attribute(ctypes.Structure):
@@ -357,7 +357,7 @@ def _extra(library: Library, attributes: dict[str, Any]) -> _Extra:
 
 
 def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any]:
-    """An attribute, and the arrays that it points to, which have to live as long as it does."""
+    """Return an attribute, and the arrays that it points to, which must live as long."""
     depth, rows = _nested_rows(value)
     lengths = [len(row) for row in rows] or [0]
     flat = list(chain.from_iterable(rows))
@@ -379,7 +379,7 @@ def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any
 
 
 def _nested_rows(value: Any) -> tuple[int, list[list]]:
-    """The depth of a value's nested lists, 0 to 2, and their rows."""
+    """Return the depth of a value's nested lists, 0 to 2, and their rows."""
     if not isinstance(value, list):
         return 0, [[value]]
     if value and all(isinstance(row, list) for row in value):
@@ -388,7 +388,7 @@ def _nested_rows(value: Any) -> tuple[int, list[list]]:
 
 
 def _type_letter(values: list) -> str | None:
-    """The letter for the type of all values, ' ' where there are none; None if they differ."""
+    """Return the letter for the type of all values, ' ' if there are none; None if types differ."""
     kinds = {next((k for k, t in _TYPE_LETTERS.items() if isinstance(v, t)), None) for v in values}
     if kinds == {"i", "f"}:
         return "f"
@@ -403,7 +403,7 @@ def _all_fit(values: list[int]) -> bool:
 
 
 def _as_python_values(attributes: dict[str, Any] | None) -> dict[str, Any]:
-    """The attributes that are not None, as Python's numbers, text and lists."""
+    """Return the attributes that are not None, as Python's numbers, text and lists."""
     return {n: _as_lists(v) for n, v in (attributes or {}).items() if v is not None}
 
 
@@ -414,7 +414,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
-    """The arguments ndims, shapes and dtypes; sizes of axes that an array has not are zeros."""
+    """Return the arguments ndims, shapes and dtypes; sizes are padded with zeros to 8 axes."""
     sizes = [(ctypes.c_int64 * max(len(s), 8))(*s) for s in shapes]
     return (
         (ctypes.c_int * len(shapes))(*(len(s) for s in shapes)),
@@ -470,14 +470,14 @@ def _load(path: str | Path) -> ctypes.CDLL:
 
 
 def _device(path: str) -> str:
-    """The device of a library: 'gpu' if it has a section that CUDA's compiler makes."""
+    """Return the device of a library: 'gpu' if it has a section that CUDA's compiler makes."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return "cpu" if content.find(b".nv_fatbin") < 0 else "gpu"
 
 
 @cache
 def _bridge() -> ctypes.CDLL:
-    """The library that calls functions in C++ and catches their exceptions; built when needed."""
+    """Return the library that calls C++ functions and catches their exceptions; build it once."""
     bridge = _load(build(INCLUDE / "aot_bridge.cc"))
     bridge.layers_aot_message.restype = ctypes.c_char_p
     return bridge

@@ -1,12 +1,12 @@
 """Operator: a forward, and one gradient for each input.
 
-Every way of writing an operator makes an `Operator` in the end.
+Every way of writing an operator ends in an `Operator`.
 
-A gradient is a function whose parameters are named after what it needs: inputs, outputs (``y``),
+A gradient is a function whose parameters name the values that it needs: inputs, outputs (``y``),
 their gradients (``dy``), attributes; or all of them, as ``**known``. An input or output that no
-gradient names is not saved for backward; an input without a gradient is not differentiable; a
-gradient that nobody asks for is not computed. If no gradient has ``dy`` among its parameters, the
-operator is a loss, whose gradients do not depend on that of its output.
+gradient names is not saved for backward. An input without a gradient is not differentiable, and a
+gradient that nobody asks for is not computed. If no gradient names ``dy``, the operator is a loss:
+its gradients do not depend on the head gradient.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ._validation import parameter_names, validate
 
 __all__ = ["Operator"]
 
-# The cached properties of an operator, which its formula decides.
+# Cached properties, computed from the operator's functions.
 _COMPUTED = ("_adapter", "_parameters_of", "is_loss", "not_kept")
 
 
@@ -38,44 +38,44 @@ class Operator:
     name : str
         The `op_type` under which it is registered.
     forward : callable
-        ``forward(*inputs, **attributes)`` returns the output, or a tuple of them, as NDArrays.
+        ``forward(*inputs, **attributes)`` returns the output, or a tuple of outputs, as NDArrays.
     inputs, outputs, states : sequence of str
         `states` are inputs that `forward` updates in place and that have no gradient.
     saves : sequence of str
-        Values that `forward` returns after the outputs, for the gradients that name them. Nobody
-        else sees them; they may have any shape and dtype.
+        Values that `forward` returns after the outputs, for the gradients that name them. Callers
+        do not see them; they may have any shape and dtype.
     optional : sequence of str
         Inputs that may be left out; they are None then.
     attributes : dict of str to value
-        With their defaults.
+        Attributes with their defaults.
     renamed : dict of str to str
-        By the former name of an attribute, its name: calls and graphs in files that have the former
-        one are read with a DeprecationWarning.
+        By an attribute's former name, its present name. Calls and graphs in files may have the
+        former name; it is read with a DeprecationWarning.
     gradients : dict of str to callable
         By input, the function that returns its gradient.
     backward : callable, optional
-        In place of `gradients`, one function that returns all of them, as a dict by input.
+        One function in place of `gradients` that returns all of them, as a dict by input.
     shapes : callable, optional
         ``shapes(shapes of inputs, attributes) -> {name: shape}``, for inputs of unknown shape and
         for outputs. An unknown shape is None, an unknown size 0.
     types : callable, optional
-        ``types(dtypes of inputs, attributes) -> {name: dtype}``, for outputs whose dtype is not
-        that of the first input. Dtypes are text, such as 'float32'.
+        ``types(dtypes of inputs, attributes) -> {name: dtype}``, for outputs whose dtype differs
+        from that of the first input. Dtypes are text, such as 'float32'.
     loss : callable, optional
-        The function whose gradients these are, if it is not the sum of the outputs. The checker
-        compares with it.
+        The function with these gradients, if it is not the sum of the outputs. The checker compares
+        with it.
     surrogate : callable or str, optional
-        What the gradients are those of, if not of `forward`: a function in `nd`, whose parameters
-        name inputs and attributes; or text that says why there is none. The checker compares with
-        it; calls do not use it.
+        A function in `nd` that has these gradients, if `forward` does not have them; its parameters
+        name inputs and attributes. Or text with the reason why there is no such function. The
+        checker compares with it; calls do not use it.
     pure : bool
-        Whether the results of `forward` and of the gradients depend on inputs and attributes alone.
-        If not, their Python runs in each call, also where a graph is recorded or compiled.
+        True if the results of `forward` and of the gradients depend only on inputs and attributes.
+        If False, their Python runs in each call, also where a graph is recorded or compiled.
     opaque : str
-        Why PyTorch's compiler cannot trace it; "" where the compiler may try.
+        The reason why PyTorch's compiler cannot trace it; "" if the compiler may try.
     low_precision : bool
-        Whether mixed precision casts its inputs to 16 bits, and not to float32. On Apache MXNet,
-        which casts those of all custom operators to float32, it has no effect.
+        If True, mixed precision casts its inputs to 16 bits, not to float32. It has no effect on
+        Apache MXNet, which casts the inputs of all custom operators to float32.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Operator:
     Raises
     ------
     TypeError
-        A name is there twice, a state is no input, a gradient or `surrogate` has a parameter of an
+        A name is duplicate, a state is no input, a gradient or `surrogate` has a parameter of an
         unknown name, or `pure` or `low_precision` is no bool.
     """
 
@@ -133,18 +133,18 @@ class Operator:
 
     @property
     def custom_order(self) -> tuple[str, ...]:
-        """The inputs in the order in which `Custom` takes them: the states last."""
+        """Return the inputs in the order of `Custom`, with the states last."""
         return (*(n for n in self.inputs if n not in self.states), *self.states)
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The names that gradients may have as parameters."""
+        """Return the names that gradients may have as parameters."""
         tops = [f"d{n}" for n in self.outputs]
         return (*self.inputs, *self.attributes, *self.results, *tops)
 
     @property
     def results(self) -> tuple[str, ...]:
-        """What `forward` returns: the outputs, then the values that it saves."""
+        """Return the names of `forward`'s results: the outputs, then the saved values."""
         return (*self.outputs, *self.saves)
 
     def with_formula(
@@ -154,7 +154,7 @@ class Operator:
         backward: Callable | None,
         saves: Sequence[str],
     ) -> Operator:
-        """Return the operator with other code for the same values."""
+        """Return the same operator with other code for the same values."""
         made = object.__new__(type(self))
         kept = {n: v for n, v in vars(self).items() if n not in _COMPUTED}
         vars(made).update(kept, forward=forward, gradients=gradients, backward=backward)
@@ -163,7 +163,7 @@ class Operator:
         return made
 
     def _set_rules(self, rules: dict[str, Callable]) -> None:
-        """Set the functions that give the gradients of inputs, by input."""
+        """Set the functions that return the gradients of inputs, by input."""
         self.needs = {n: self._names_needed(rule) for n, rule in rules.items()}
         self.rules = {n: _taken_by_position(rule, self.needs[n]) for n, rule in rules.items()}
 
@@ -173,10 +173,10 @@ class Operator:
 
     @cached_property
     def not_kept(self) -> tuple[str, str, str] | None:
-        """A gradient, a saved value that it takes, and an input that it does not take, if any.
+        """Return a gradient, a saved value that it takes, and an input that it does not, if any.
 
-        Where there is one, the saved value cannot be computed again for a second derivative. A
-        state can never be: `forward` has changed it.
+        Such a saved value cannot be computed again for a second derivative, as that takes all
+        inputs. A state counts as an input that is not taken, since `forward` has changed it.
         """
         for gradient, names in self.needs.items():
             for value in (n for n in self.saves if n in names):
@@ -187,7 +187,7 @@ class Operator:
 
     @cached_property
     def is_loss(self) -> bool:
-        """Whether no gradient takes the gradient of an output."""
+        """True if no gradient takes the gradient of an output."""
         tops = {f"d{n}" for n in self.outputs}
         return not any(tops & set(names) for names in self.needs.values())
 
@@ -196,11 +196,11 @@ class Operator:
         return engine.adapter()(self)
 
     def register(self) -> None:
-        """Register it under its name, in place of an earlier one: for ``Custom(op_type=name)``."""
+        """Register the operator under its name, for ``Custom(op_type=name)``; replace another."""
         engine.adapter().register(self)
 
     def forget_calls(self) -> None:
-        """Have the next calls follow the formula as it is now, also those of graphs."""
+        """Make the next calls, also in graphs, follow the present functions of the operator."""
         for name in ("is_loss", "not_kept"):
             vars(self).pop(name, None)
         if "_adapter" in vars(self):
@@ -209,8 +209,8 @@ class Operator:
     def __call__(self, *args, **kwargs):
         """Run the operator on arrays, or put it into a graph of Symbols.
 
-        Inputs are passed by position or by name, an optional one may be left out; attributes are
-        passed by name.
+        Inputs are given by position or by name, and optional ones may be left out; attributes are
+        given by name.
 
         Raises
         ------
@@ -221,14 +221,14 @@ class Operator:
         return self._adapter(args, kwargs)
 
     def bind(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """The inputs in their order, None for one left out, and the attributes of a call.
+        """Return the inputs of a call in their order, None for one left out, and the attributes.
 
         Raises
         ------
         TypeError
             An input is missing or unknown, or an attribute is not of its default's type.
         """
-        if not kwargs and len(args) == len(self.inputs):  # the commonest call
+        if not kwargs and len(args) == len(self.inputs):  # the most frequent call
             for a in args:
                 if a is None:
                     break
@@ -266,14 +266,14 @@ class Operator:
         return arrays, attributes
 
     def read_node(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the attributes of a node, parsed and by their names of now.
+        """Return the attributes of a node, parsed, by their present names.
 
-        They may be texts. ``no_b`` is True where the optional input ``b`` is left out.
+        They may be text. ``no_b`` is True if the optional input ``b`` is left out.
 
         Raises
         ------
         TypeError
-            An attribute is unknown, there twice, or not of its default's type.
+            An attribute is unknown, duplicate, or not of its default's type.
         """
         found: dict[str, Any] = {}
         for name, value in self.by_present_names(given).items():
@@ -281,7 +281,7 @@ class Operator:
                 found[name] = self.parse(name, value)
             elif name.startswith("no_") and name[3:] in self.optional:
                 found |= {name: True} if str(value) == "True" else {}
-            elif not (name.startswith("__") or name in ("ctx", "name")):  # of nodes, not operators
+            elif not (name.startswith("__") or name in ("ctx", "name")):  # attributes of nodes
                 raise mxnet_error(
                     TypeError,
                     f"operator {self.name!r}: it has no attribute {name!r}"
@@ -290,12 +290,12 @@ class Operator:
         return found
 
     def by_present_names(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments by their names of now; warn of those by former names.
+        """Return arguments by their present names; warn about former names.
 
         Raises
         ------
         TypeError
-            An argument is there by both names.
+            An argument is given by both names.
         """
         former = [name for name in given if name in self.renamed]
         if not former:
@@ -319,7 +319,7 @@ class Operator:
         engine.expect(f"operator {self.name!r}", inputs)
 
     def wrong_count(self, count: int) -> str:
-        """The message for so many results of `forward`."""
+        """Return the message for a wrong number of results of `forward`."""
         saved = f", and what it saves: {', '.join(self.saves)}" if self.saves else ""
         names = tuple(f"y{i}" for i in range(count))
         declared = f"; outputs = {names} declares {count}" if count > len(self.results) else ""
@@ -339,7 +339,7 @@ class Operator:
         return ", ".join([*arrays, *(["*"] if attributes else []), *attributes])
 
     def parse(self, name: str, value: Any) -> Any:
-        """An attribute's value in the type of its default; text, as MXNet passes it, is parsed.
+        """Return an attribute's value in the type of its default; parse text, as MXNet passes it.
 
         Raises
         ------
@@ -352,7 +352,7 @@ class Operator:
         parse = PARSERS.get(type(default), parse_literal)
         try:
             parsed = parse(without_arrays(value))
-            hash(parsed)  # it is a part of the key under which what a call needs is kept
+            hash(parsed)  # the value is part of the key of prepared calls
         except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError) as error:
             expected = "a number, text or tuple" if default is None else type(default).__name__
             if isinstance(error, HasArray):
@@ -364,12 +364,12 @@ class Operator:
         return parsed
 
     def as_text(self, attributes: dict[str, Any]) -> dict[str, str]:
-        """Attributes as a graph has them: text, of which `parse` makes the values again.
+        """Return attributes as text for a graph; `parse` turns the text into the same values.
 
         Raises
         ------
         TypeError
-            The text of a value would be another value.
+            The text of a value would be parsed as another value.
         """
         text = {name: str(value) for name, value in attributes.items()}
         for name, value in attributes.items():
@@ -382,11 +382,11 @@ class Operator:
         return text
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
-        """The gradient of one input, from those of `known` that it names."""
+        """Compute the gradient of one input, from the values of `known` that its function names."""
         return self.gradients[name](**{n: known[n] for n in self.needs[name]})
 
     def ask(self, rule: Callable, known: dict[str, Any]) -> Any:
-        """Call `shapes`, `types` or `backward` with those of `known` that are its parameters."""
+        """Call `shapes`, `types` or `backward` with the values of `known` that it names."""
         if rule not in self._parameters_of:
             self._parameters_of[rule] = parameter_names(rule)
         names = self._parameters_of[rule]
@@ -404,12 +404,12 @@ class Operator:
             raise
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-        """The shapes that `shapes` returns, by input and output.
+        """Return the shapes that `shapes` returns, by input and output.
 
         Raises
         ------
         TypeError
-            It does not return a dict by their names.
+            `shapes` does not return a dict by their names.
         """
         rule = self.shapes
         if rule is None:
@@ -426,7 +426,7 @@ class Operator:
 
     @cached_property
     def _parameters_of(self) -> dict[Callable, tuple[str, ...] | None]:
-        """A cache of rules' parameters: `inspect.signature` takes as long as several operators."""
+        """Return a cache of rules' parameters: `inspect.signature` is slower than operators."""
         return {}
 
     def infer_shape(
@@ -442,24 +442,24 @@ class Operator:
         return inference.infer_type(self, arguments, states, in_type, attributes)
 
     def gradient_form(self, name: str) -> str:
-        """How to write the gradient of an input, for the message that there is none."""
+        """Return code that defines the gradient of an input, for the error that it is missing."""
         return f"def d{name}(...)"
 
     def __repr__(self) -> str:
         return f"<operator {self.name}({self._parameters})>"
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # pickled as a function is, by module and name
+        return self.__qualname__  # pickled like a function, by module and name
 
 
 def name_of(definition: Any) -> str:
-    """The name that a class or function is registered under."""
+    """Return the name under which a class or function is registered."""
     module = getattr(definition, "__module__", None) or "__main__"
     return definition.__name__ if module == "__main__" else f"{module}.{definition.__name__}"
 
 
 def expect_bool(who: str, name: str, value: Any) -> bool:
-    """Return an argument that has to be True or False.
+    """Return an argument that must be True or False.
 
     Raises
     ------
@@ -475,14 +475,14 @@ def expect_bool(who: str, name: str, value: Any) -> bool:
 
 
 def as_wrapper_of(function: Any, forward: Any) -> Callable:
-    """Mark `forward` as a wrapper of a user's function, whose file and line messages then name."""
+    """Mark `forward` as a wrapper of a user's function, so that errors name its file and line."""
     if hasattr(function, "__code__"):
         forward.__wrapped__ = function
     return forward
 
 
 def free_names(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
-    """Names for outputs, with ``_`` appended until neither ``y`` nor ``dy`` is taken."""
+    """Return names for outputs, with ``_`` appended until neither ``y`` nor ``dy`` is taken."""
     while {*names, *(f"d{n}" for n in names)} & {*taken}:
         names = [f"{n}_" for n in names]
     return tuple(names)

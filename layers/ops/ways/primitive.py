@@ -2,8 +2,8 @@
 
     op = Custom(square, lambda x: x, lambda x: x, bprop=square_bprop, func_type="pyfunc")
 
-A `Custom` makes its `Operator` at the first call, which shows the number of inputs and which of
-them are numbers.
+A `Custom` makes its `Operator` at the first call, which shows how many inputs there are, and which
+of them are numbers.
 """
 
 from __future__ import annotations
@@ -39,39 +39,37 @@ ZEROS = {"bool": False, "int64": 0, "float32": 0.0}
 
 
 class Custom:
-    """An operator of a function on NumPy's arrays, a loop kernel, or a compiled library.
+    """An operator from a function on NumPy arrays, a loop kernel, or a compiled library.
 
-    It is called with NDArrays or Symbols, and numbers in between, by position.
+    It is called with NDArrays or Symbols, and with numbers in between, by position.
 
     Parameters
     ----------
     func : callable or str
-        The function that computes the output, or a tuple of outputs; for 'aot'
-        ``"file:function"``.
+        The function that computes the output, or a tuple of outputs; for 'aot' ``"file:function"``.
     out_shape, out_dtype : callable or value, optional
         ``out_shape(*shapes of inputs)`` returns the output's shape, a tuple of ints, or a tuple of
         shapes for a tuple of outputs; likewise `out_dtype` for dtypes or their names. Loop kernels
-        need neither, libraries no shape if they have an ``InferShape``.
+        need neither; libraries need no shape if they have an ``InferShape``.
     func_type : {'hybrid', 'akg', 'pyfunc', 'aot'}
-        A loop kernel (the first two), a function in NumPy, a library.
+        The kind of `func`: a loop kernel (the first two), a function in NumPy, a library.
     bprop : callable, optional
-        ``bprop(*inputs, out, dout)`` returns the gradients of the inputs, a tuple of arrays of
-        their shapes and dtypes, or None for zeros. With several outputs `out` and `dout` are
+        ``bprop(*inputs, out, dout)`` returns the gradients of the inputs, as a tuple of arrays with
+        the inputs' shapes and dtypes, or None for zeros. With several outputs `out` and `dout` are
         tuples. Without `bprop` there is no gradient.
     reg_info : dict, str, CustomRegOp, or list of them, optional
-        Registration information, one for each target; it overrides that of
-        `custom_info_register`.
+        Registration information, one for each target; it overrides `custom_info_register`.
     pure : bool
-        Whether `func` and `bprop` are functions of their arguments. With False their Python runs in
+        True if `func` and `bprop` depend only on their arguments. With False their Python runs in
         each call, also where a graph is recorded or compiled.
     dtypes : str or list of str, optional
-        The dtypes of inputs that `func` is written for, ``"float32 int32"``; a list where it takes
-        several. ``any`` is any dtype, and one alone is that of all inputs. Smaller inputs of the
-        same kind are cast up. By default 'float32' for 'aot', 'any' for the others.
+        The dtypes of inputs for which `func` is written, ``"float32 int32"``; a list if it supports
+        several combinations. ``any`` is any dtype; a single dtype holds for all inputs. Smaller
+        inputs of the same kind are cast up. By default 'float32' for 'aot', 'any' for the others.
     name : str, optional
-        The name to register it under where it is made; by default one with a hash of the arguments,
-        registered when it is used in a graph. Without a fixed number of inputs it is registered at
-        the first call, under the name and this number.
+        The name under which it is registered when it is made. By default the name has a hash of the
+        arguments, and is registered at the first use in a graph. If the number of inputs is not
+        fixed, it is registered at the first call, under the name and that number.
 
     Attributes
     ----------
@@ -128,13 +126,13 @@ class Custom:
         self._count_range = self._find_count_range(registered)
         self._declared = Declared(self._who, out_shape, out_dtype, self._code)
         self._operators: dict[tuple, Operator] = {}  # by the dtypes of numbers, None for an array
-        self._by_types: dict[tuple, Operator] = {}  # by the types of inputs, where all are arrays
+        self._by_types: dict[tuple, Operator] = {}  # by the types of inputs, if all are arrays
         least, most = self._count_range
         if name is not None and least == most:
             self.operator_of(least)
 
     def _find_count_range(self, registered: Registration | None) -> tuple[int, int | None]:
-        """The least and the greatest number of inputs; None where there is no greatest."""
+        """Return the least and the greatest number of inputs; the latter is None if unlimited."""
         names, least = self._code.parameters, self._code.least
         told = ", ".join(registered.inputs) if registered else ""
         counts = {f"reg_info ({told})": len(registered.inputs)} if told else {}
@@ -152,12 +150,12 @@ class Custom:
 
     @staticmethod
     def _to_bprop(array: Any) -> Any:
-        """An NDArray in the form that `bprop` takes."""
+        """Return an NDArray in the form that `bprop` takes."""
         return array
 
     @staticmethod
     def _from_bprop(value: Any) -> Any:
-        """A result of `bprop`, an array as an NDArray."""
+        """Return a result of `bprop`; convert an array to an NDArray."""
         return value
 
     def __call__(self, *inputs):
@@ -166,8 +164,8 @@ class Custom:
         Raises
         ------
         TypeError, ValueError
-            There are too few or too many inputs, one is neither an array nor a number, the operator
-            is registered for other dtypes or another target, or an output differs from its
+            There are too few or too many inputs; one is neither an array nor a number; the operator
+            is registered for other dtypes or another target; or an output differs from its
             declaration.
         """
         operator = self._by_types.get(tuple(map(type, inputs)))
@@ -176,7 +174,7 @@ class Custom:
         return _as_declared(operator, operator._adapter.call_bound(inputs, {}))
 
     def _first_call(self, inputs: Sequence) -> Any:
-        """Call with inputs of types that were not there before, or with numbers among them."""
+        """Call the operator with inputs of new types, or with numbers among them."""
         values = [a.item() if isinstance(a, np.generic) else a for a in inputs]
         kinds = tuple([NUMBERS.get(type(a)) for a in values])
         self._expect_numbers(values)
@@ -202,12 +200,12 @@ class Custom:
 
     @property
     def operator(self) -> Operator:
-        """The operator on arrays, registered: for ``nd.Custom(x, op_type=op.name)``.
+        """Return the operator for arrays, registered, for ``nd.Custom(x, op_type=op.name)``.
 
         Raises
         ------
         TypeError
-            The number of its inputs is not fixed.
+            The number of inputs is not fixed.
         """
         least, most = self._count_range
         if least != most:
@@ -219,7 +217,7 @@ class Custom:
         return self.operator_of(least)
 
     def operator_of(self, count: int) -> Operator:
-        """The operator on so many arrays, registered."""
+        """Return the operator for `count` arrays, registered."""
         operator = self._operator((None,) * count, ["float32"] * count)
         operator.register()
         return operator
@@ -239,7 +237,7 @@ class Custom:
         return f"<{type(self).__name__} {self.name}>"
 
     def _operator(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
-        """The operator for inputs of these kinds: the dtype of a number, None for an array."""
+        """Return the operator for inputs of these kinds: a number's dtype, None for an array."""
         found = self._operators.get(kinds)
         return found or self._operators.setdefault(kinds, self._make_operator(kinds, dtypes))
 
@@ -262,7 +260,8 @@ class Custom:
             opaque=self._code.opaque,
         )
         operator.places, operator.count, operator.__name__ = places, count, self.__name__
-        for part in ("__module__", "__qualname__"):  # of the code, by which definitions are told
+        # A definition is recognized by its code's names.
+        for part in ("__module__", "__qualname__"):
             setattr(
                 operator, part, getattr(self._arguments[0], part, None) or getattr(operator, part)
             )
@@ -311,7 +310,7 @@ class Custom:
         return as_wrapper_of(func, forward)
 
     def _make_plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
-        """Find the dtypes to run on: those of the inputs, or registered ones."""
+        """Find the dtypes to run on: the inputs' own, or registered ones."""
         (device, dtypes), registered, attributes = key, None, {}
         if self.registered:
             target = "CPU" if self._code.on_cpu else {"cpu": "CPU", "gpu": "GPU"}.get(device)
@@ -320,7 +319,7 @@ class Custom:
                 raise mxnet_error(
                     ValueError,
                     f"{self._who}: called on {target}\n"
-                    f"  expected {' or '.join(self.registered)}, for which it is registered",
+                    f"  expected {' or '.join(self.registered)}, where it is registered",
                 )
             attributes = registered.attributes
         rest = iter(dtypes)
@@ -372,14 +371,14 @@ class Custom:
 
 
 def _as_declared(operator: Operator, found: Any) -> Any:
-    """An output, or a tuple of outputs."""
+    """Return an output, or a tuple of outputs, as it was declared."""
     if operator.count is None:
         return found
     return tuple(found) if operator.count > 1 else (found,)
 
 
 def _code(who: str, func: Any, func_type: str) -> type[Code]:
-    """The class of code for a `func_type`; a `Kernel` may have the type 'pyfunc' too."""
+    """Return the class of code for a `func_type`; a `Kernel` may have the type 'pyfunc', too."""
     if func_type not in CODES:
         needs = f" needs {REFUSED[func_type]}" if func_type in REFUSED else ""
         raise (NotImplementedError if needs else ValueError)(
@@ -389,7 +388,7 @@ def _code(who: str, func: Any, func_type: str) -> type[Code]:
 
 
 def _read(code: type[Code], who: str, func: Any, func_type: str, names: tuple[str, ...]) -> Code:
-    """The code of a function, with these names for its inputs."""
+    """Return the code of a function, with these names for its inputs."""
     try:
         return code(who, func, names)
     except KernelError as error:
@@ -402,16 +401,16 @@ def _read(code: type[Code], who: str, func: Any, func_type: str, names: tuple[st
 
 
 class Plan(NamedTuple):
-    """The dtypes and attributes to use for inputs of certain dtypes.
+    """Dtypes and attributes to use for inputs of certain dtypes.
 
     Attributes
     ----------
     inputs, outputs : list of str
-        The dtypes that the code takes, and those that it returns for them.
+        The dtypes that the code takes, and the dtypes that it returns for them.
     final : list of str
-        The dtypes that the outputs are cast to.
+        The dtypes to which the outputs are cast.
     casts : bool
-        Whether anything is cast.
+        True if anything is cast.
     attributes : dict of str to value
     """
 
@@ -423,12 +422,12 @@ class Plan(NamedTuple):
 
 
 def _numpy_dtype(dtype: str) -> str:
-    """The dtype that NumPy computes in: float32 for bfloat16, which it does not have."""
+    """Return the dtype for NumPy: float32 for bfloat16, which NumPy lacks."""
     return "float32" if dtype == "bfloat16" else dtype
 
 
 def _gradient(who: str, name: str, x, found: Any):
-    """The gradient that bprop returned; zeros for None, and for an input of integers."""
+    """Return the gradient from bprop; zeros for None, and for an input of integers."""
     if isinstance(found, nd.NDArray):
         return found
     if found is None or not is_floating(x):
@@ -441,19 +440,19 @@ def _gradient(who: str, name: str, x, found: Any):
 
 
 def _known_dtype(a: Any) -> str:
-    """The dtype of an input; float32 for a Symbol, which has none yet."""
+    """Return the dtype of an input; float32 for a Symbol, which has no dtype yet."""
     return dtype_of(a) if isinstance(a, nd.NDArray) else "float32"
 
 
 def _suffix(kinds: tuple, count_range: tuple) -> list[str]:
-    """The end of an operator's name: the number of inputs, if not fixed, and dtypes of numbers."""
+    """Return the end of an operator's name: an open number of inputs, and dtypes of numbers."""
     least, greatest = count_range
     count = [str(len(kinds))] if least != greatest else []
     return count + ["_".join(kind or "array" for kind in kinds)] * any(kinds)
 
 
 def _title(func: Any) -> str:
-    """The name of a function, a callable object, or a function in a library."""
+    """Return the name of a function, a callable object, or a function in a library."""
     if isinstance(func, str):
         return func.rpartition(":")[2]
     name = getattr(func, "__name__", None) or getattr(func, "name", None) or type(func).__name__
@@ -461,7 +460,7 @@ def _title(func: Any) -> str:
 
 
 def _expect_values(who: str, registered: Registration, optional: bool) -> None:
-    """Refuse attributes without a value, where they are parameters of a function."""
+    """Refuse attributes without a value that are parameters of a function."""
     attributes = registered.attributes
     if missing := [n for n in registered.names if n not in attributes and not optional]:
         raise mxnet_error(
@@ -472,7 +471,7 @@ def _expect_values(who: str, registered: Registration, optional: bool) -> None:
 
 
 def _expect_rows(who: str, registered: Registration, dtypes: Any, func_type: str) -> None:
-    """Refuse dtypes that are told twice, and bfloat16 for a library, which gets float32 for it."""
+    """Refuse dtypes given in two places, and bfloat16 for a library, which gets float32 for it."""
     problem = ""
     if registered.rows and dtypes is not None:
         problem = f"dtypes={dtypes!r}, and dtype_format in reg_info\n  expected one of the two"

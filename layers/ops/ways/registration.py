@@ -1,7 +1,7 @@
-"""MindSpore's registration information: for each target, inputs, outputs, attributes and dtypes.
+"""Registration information of MindSpore: inputs, outputs, attributes and dtypes for each target.
 
-It is a dict, which `CustomRegOp` builds in a chain of calls. Each row of it has dtypes that the
-operator runs on. Inputs of other dtypes are cast up to the nearest row.
+It is a dict, which a chain of calls of `CustomRegOp` builds. Each row lists dtypes that the
+operator supports; inputs of other dtypes are cast up to the nearest row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register
 TARGETS = ("CPU", "GPU", "Ascend")
 PARAM_TYPES = ("required", "dynamic", "optional")
 VALUE_TYPES = ("int", "str", "bool", "float", "listInt", "listStr", "listBool", "listFloat")
-PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # formats that arrays of both engines have
+PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # formats of arrays in both engines
 
 _PREFIXES = {
     "BOOL": "bool", "I8": "int8", "U8": "uint8", "I16": "int16", "U16": "uint16",
@@ -48,7 +48,7 @@ _MORE_FORMATS = {
 
 
 class RegistrationError(mx.base.MXNetError, ValueError):
-    """Registration information that contradicts itself, the operator, or an earlier one."""
+    """An error about registration information that contradicts itself or something else."""
 
 
 class DataType:
@@ -71,7 +71,7 @@ for _name, _value in _constants().items():
 
 
 class CustomRegOp:
-    """Registration information, in a chain of calls that ends in `get_op_info`.
+    """Builder of registration information: a chain of calls that ends in `get_op_info`.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class CustomRegOp:
     Raises
     ------
     TypeError
-        An argument, here or in the chain, is of another type than it should be.
+        An argument, here or in the chain, is of a wrong type.
     RegistrationError
         An argument is none of the allowed values.
 
@@ -122,12 +122,12 @@ class CustomRegOp:
     def output(
         self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
     ) -> CustomRegOp:
-        """Add an output, as `input` adds an input.
+        """Add an output, with the arguments of `input`.
 
         Raises
         ------
         TypeError, RegistrationError
-            As `input`.
+            See `input`.
         """
         return self._add_array("output", index, name, param_type, kwargs)
 
@@ -186,7 +186,7 @@ class CustomRegOp:
         Raises
         ------
         TypeError, RegistrationError
-            The row is no such row, or has not one pair for each input and output.
+            The row has an entry that is no such pair, or not one pair for each input and output.
         """
         counts = len(self._info["inputs"]), len(self._info["outputs"])
         _check_row(f"CustomRegOp {self._name!r}", args, *counts)
@@ -194,12 +194,12 @@ class CustomRegOp:
         return self
 
     def fusion_type(self, fusion_type: str) -> CustomRegOp:
-        """Set the fusion type, which makes no difference here.
+        """Set the fusion type, which has no effect here.
 
         Raises
         ------
         TypeError
-            It is no text.
+            The fusion type is no text.
         """
         self._expect_text("fusion_type", fusion_type, optional=False)
         self._info["fusion_type"] = fusion_type
@@ -211,7 +211,7 @@ class CustomRegOp:
         Raises
         ------
         TypeError, RegistrationError
-            It is no text, or another one.
+            The target is no text, or none of these.
         """
         self._expect_one_of("target", target, TARGETS)
         if target is not None:
@@ -219,7 +219,7 @@ class CustomRegOp:
         return self
 
     def get_op_info(self) -> dict[str, Any]:
-        """A copy of the information, as a dict."""
+        """Return a copy of the information as a dict."""
         return deepcopy(self._info)
 
     def _expect_text(self, what: str, value: Any, optional: bool = True) -> None:
@@ -236,12 +236,12 @@ class CustomRegOp:
 
 
 def _without_none(**values: Any) -> dict[str, Any]:
-    """The arguments that are not None."""
+    """Return the arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_row(who: str, row: Sequence, inputs: int, outputs: int) -> None:
-    """Refuse a row that has not one (dtype, format[, container]) for each input and output."""
+    """Refuse a row without exactly one (dtype, format[, container]) for each input and output."""
     if len(row) != inputs + outputs:
         raise RegistrationError(
             f"{who}: a row of {len(row)} dtypes and formats\n"
@@ -266,7 +266,7 @@ def _check_pair(who: str, pair: Any) -> None:
 
 
 def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
-    """Bind registration information to a function; decorator.
+    """Attach registration information to a function; a decorator.
 
     The argument `reg_info` of `Custom` overrides it.
 
@@ -278,9 +278,9 @@ def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
     Raises
     ------
     TypeError
-        It is no registration information.
+        An argument is no registration information.
     RegistrationError
-        It is text, and no JSON.
+        An argument is text that is no JSON.
     """
     found = dicts("custom_info_register", reg_info)
 
@@ -292,12 +292,12 @@ def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
 
 
 def dicts(who: str, reg_info: Any) -> list[dict]:
-    """Registration information in any form, as a list of dicts, one for each target.
+    """Return registration information of any form as a list of dicts, one for each target.
 
     Raises
     ------
     TypeError, RegistrationError
-        It is in none of the forms, or is text that is no JSON.
+        It has none of the forms, or is text that is no JSON.
     """
     if reg_info is None:
         return []
@@ -323,20 +323,20 @@ def dicts(who: str, reg_info: Any) -> list[dict]:
 
 @dataclass(frozen=True)
 class Registration:
-    """The registration of an operator for one target.
+    """Registration of an operator for one target.
 
     Attributes
     ----------
     target : str
     inputs, outputs : tuple of str
-        Their names; empty where none are registered.
+        Their names; empty if none are registered.
     attributes : dict
-        The values of attributes by name, without those that have no value.
+        The values of attributes by name, without attributes that have no value.
     names : tuple of str
         The names of all attributes.
     rows : tuple of tuple of str
-        The dtypes of inputs, then outputs, that the operator is written for, where ``''`` is any
-        dtype; empty where it is written for all.
+        The dtypes of inputs, then outputs, that the operator supports, where ``''`` is any dtype;
+        empty if it supports all.
     """
 
     target: str
@@ -347,7 +347,7 @@ class Registration:
     rows: tuple[tuple[str, ...], ...]
 
     def row(self, who: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-        """The dtypes to run on: these ones, or the nearest row that they can be cast up to.
+        """Return the dtypes to run on: these, or the nearest row to which they can be cast up.
 
         Raises
         ------
@@ -368,12 +368,12 @@ class Registration:
 
 
 def parse(who: str, info: dict[str, Any], func_type: str) -> Registration:
-    """The registration that a dict describes.
+    """Return the registration that a dict describes.
 
     Raises
     ------
     RegistrationError
-        It contradicts itself, or its target does not exist.
+        The dict contradicts itself, or its target does not exist.
     """
     inputs, outputs = _names(who, info, "inputs"), _names(who, info, "outputs")
     target = _target(who, info, func_type)
@@ -395,7 +395,7 @@ def parse(who: str, info: dict[str, Any], func_type: str) -> Registration:
 
 
 def _names(who: str, info: dict, part: str) -> tuple[str, ...]:
-    """The names of the inputs or outputs, in the order of their indices."""
+    """Return the names of the inputs or outputs, in the order of their indices."""
     places = info.get(part) or ()
     if dynamic := [p for p in places if p.get("paramType") == "dynamic"]:
         raise RegistrationError(
@@ -424,7 +424,7 @@ def _target(who: str, info: dict, func_type: str) -> str:
 
 
 def _value(who: str, attribute: dict) -> Any:
-    """An attribute's value, or its default, which is text and is parsed."""
+    """Return an attribute's value, or its default, which is parsed from text."""
     if "value" in attribute:
         return attribute["value"]
     text, kind = attribute["defaultValue"], attribute.get("type", "str")
@@ -444,7 +444,7 @@ _PARSERS = {kind.__name__: parser for kind, parser in PARSERS.items()}
 
 
 def registrations(who: str, reg_info: Any, func_type: str) -> dict[str, Registration]:
-    """The registrations that `reg_info` describes, by target.
+    """Return the registrations that `reg_info` describes, by target.
 
     Raises
     ------

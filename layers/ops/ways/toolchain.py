@@ -1,8 +1,8 @@
-"""Sources in C, C++ and CUDA, each compiled once into a library on disk.
+"""Compilation of sources in C, C++ and CUDA, each once, into a library on disk.
 
 Libraries are in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
-``~/.cache/layers``, under the hash of the source, its headers and the command that compiles it.
-They are loaded from there, so a place that another user can change is refused.
+``~/.cache/layers``, under the hash of the source, its headers and the compiler's command. They are
+loaded from there, so a folder that another user can change is refused.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..._private import changeable_part, make_private_folder
 __all__ = ["SOURCES", "LibraryError", "Toolchain", "build"]
 
 INCLUDE = Path(__file__).with_name("include")
-MOST_CHARACTERS = 4000  # of a compiler's messages in an error: the first ones matter
+MOST_CHARACTERS = 4000  # of compiler messages in an error: the first ones matter
 
 
 class LibraryError(RuntimeError):
-    """A library cannot be built or loaded, or its function has failed."""
+    """An error about a library that cannot be built or loaded, or whose function has failed."""
 
 
 class Toolchain(NamedTuple):
-    """How sources of a language are compiled, and on which device their functions run."""
+    """Compiler of a language, and the device on which its functions run."""
 
     language: str
     compiler: str  # the environment variable that names the compiler
-    candidates: tuple[str, ...]  # the compilers to look for where it is not set
+    candidates: tuple[str, ...]  # compilers to look for if it is not set
     flags: str  # the environment variable with more options
     options: tuple[str, ...]
     device: str
@@ -58,13 +58,13 @@ SOURCES = {".c": _c, ".cc": _cxx, ".cpp": _cxx, ".cxx": _cxx, ".cu": _cuda}
 
 
 def build(source: str | Path) -> Path:
-    """Compile a source, unless it was compiled before, and return the path of the library.
+    """Compile a source if it is new or has changed, and return the path of the library.
 
     Raises
     ------
     LibraryError
-        There is no compiler, or it fails; or the folder cannot be written to, or another user can
-        change what is loaded from it.
+        There is no compiler, or it fails; the folder cannot be written to; or another user can
+        change the library.
     """
     source = Path(source).absolute()
     tools = SOURCES[source.suffix]
@@ -77,7 +77,7 @@ def build(source: str | Path) -> Path:
         raise _unwritable(folder, error) from error
     library = folder / f"{source.stem}-{_hash(source, [*command, *flags])}.so"
     if not library.exists():
-        # Flags after the source: they may name libraries to link with.
+        # Flags follow the source: they may name libraries to link with.
         command += ["-I", str(INCLUDE), str(source), *flags, "-lm"]
         try:
             # Other processes may build the same library: each replaces the file as a whole.
@@ -92,7 +92,7 @@ def build(source: str | Path) -> Path:
 
 
 def _expect_private(path: Path, changeable: str) -> None:
-    """Refuse to load from a place of which another user can change this part."""
+    """Refuse to load from a path that another user can change; `changeable` describes where."""
     if changeable:
         raise LibraryError(
             f"built libraries are run, and {path} can be changed by others: {changeable}\n"
@@ -114,13 +114,13 @@ def _folder() -> Path:
 
 
 def _compiler(tools: Toolchain) -> list[str]:
-    """The command of the compiler, with its full path."""
+    """Return the command of the compiler, with its full path."""
     if configured := shlex.split(os.environ.get(tools.compiler, "")):
         if path := shutil.which(configured[0]):
             return [path, *configured[1:]]
         raise LibraryError(
             f"no compiler for {tools.language}: {tools.compiler} is {configured[0]!r}\n"
-            f"  expected a program that is there, or {tools.compiler} not set"
+            f"  expected an installed program, or {tools.compiler} not set"
         )
     for candidates in tools.candidates:
         if path := shutil.which(os.path.expandvars(candidates)):
@@ -132,7 +132,7 @@ def _compiler(tools: Toolchain) -> list[str]:
 
 
 def _hash(source: Path, command: list[str]) -> str:
-    """The hash of a source, its headers, and the command that compiles it."""
+    """Return the hash of a source, its headers, and the command that compiles it."""
     digest = hashlib.sha256(repr((command, platform.system(), platform.machine())).encode())
     for file in _source_and_headers(source, {}):
         text = file.read_bytes()
@@ -141,7 +141,7 @@ def _hash(source: Path, command: list[str]) -> str:
 
 
 def _source_and_headers(file: Path, seen: dict[Path, None]) -> dict[Path, None]:
-    """A source and its headers beside it or in this package, without those of the system."""
+    """Return a source and its headers beside it or in this package, without system headers."""
     if file not in seen:
         seen[file] = None
         for name in re.findall(

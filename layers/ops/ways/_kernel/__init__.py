@@ -1,1 +1,1 @@
-"""Loop kernels inside: the language and its checker, the bounds of indices, the compiler."""
+"""Internals of loop kernels: the language and its checker, bounds of indices, the compiler."""

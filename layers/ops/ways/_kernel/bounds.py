@@ -1,8 +1,8 @@
-"""A survey of a kernel before it runs: buffers' shapes, loops' ranges, indices that are in range.
+"""Survey of a kernel before it runs: shapes of buffers, ranges of loops, indices in range.
 
-Where the shapes are known, integers have bounds: a loop variable those of its range, sums and
-products those of their parts. An access whose indices are proven to be in range is not checked at
-run time.
+If the shapes are known, integers have bounds. A loop variable is bounded by its range, a sum or
+product by its operands. An access whose indices are proven to be in range is not checked at run
+time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .sizes import unknown_size
 
 __all__ = ["Plan", "Span", "survey"]
 
-LARGEST = 1 << 60  # no bounds are known beyond it, since machine integers wrap around
-CALL = 20  # the additions that take as long as one exp or tanh
+LARGEST = 1 << 60  # beyond it no bounds are known, because machine integers wrap around
+CALL = 20  # additions in the time of one exp or tanh
 _CHEAP = {*DTYPES, "max", "min", "abs", "sqrt"}
 
 
 class Span(NamedTuple):
-    """Integers from `low` to `high`, both included."""
+    """Range of integers from `low` to `high`, both included."""
 
     low: int
     high: int
@@ -33,12 +33,12 @@ class Span(NamedTuple):
 
 @dataclass
 class Plan:
-    """How a kernel runs with inputs of certain shapes."""
+    """Plan of a kernel's run, for inputs of certain shapes."""
 
-    shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the buffers, in their order
+    shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the buffers, in order
     unproven: set[int] = field(default_factory=set)  # accesses that may be out of range
-    ranges: list[range | None] = field(default_factory=list)  # of statements that are loops
-    work: list[int] = field(default_factory=list)  # of statements: about how many additions
+    ranges: list[range | None] = field(default_factory=list)  # of the statements that are loops
+    work: list[int] = field(default_factory=list)  # of the statements, in additions, roughly
     parts: list[tuple[int, range | None]] = field(default_factory=list)  # where loops are spread
 
 
@@ -91,7 +91,7 @@ class _Survey:
             self.allocate(target.id)
         else:
             span = self.visit(node.value)
-            # A scalar that is assigned at several places may have any of these values.
+            # A scalar that is assigned in several places may have any of their values.
             self.bind(target.id, span if self.program.stores[target.id] == 1 else None)
         return _cost(node)
 
@@ -138,7 +138,7 @@ class _Survey:
             raise self.program.source.error(node, f"a size of {span.low}", "0 or more")
         return span.low
 
-    # Expressions: every access is examined, and the bounds are returned where they are known.
+    # Expressions: every access is examined, and known bounds are returned.
 
     def visit(self, node: ast.expr) -> Span | None:
         visit = _VISITS.get(type(node))
@@ -201,7 +201,8 @@ class _Survey:
 
     def logical(self, node: ast.BoolOp) -> None:
         before = self.known
-        for value in node.values:  # each is evaluated only where those before it hold, or do not
+        # Evaluated only if all values before it are true (and) or false (or).
+        for value in node.values:
             self.visit(value)
             self.known = self.known_where(value, isinstance(node.op, ast.And))
         self.known = before
@@ -221,7 +222,7 @@ class _Survey:
     # Conditions
 
     def known_where(self, test: ast.expr, truth: bool) -> dict[str, Span]:
-        """The bounds that are known where a condition holds, or does not."""
+        """Return the bounds that are known where a condition has the value `truth`."""
         known = dict(self.known)
         for node, holds in _conditions(test, truth):
             left, op, right = node.left, type(node.ops[0]), node.comparators[0]
@@ -231,12 +232,12 @@ class _Survey:
                     other = self.bounds_of(b)
                     if other is not None:
                         span = Span(*_NARROW[sign](known[a.id], other))
-                        # An empty span: the branch is never taken, and any bounds will do.
+                        # An empty span: the branch is never taken, so any bounds will do.
                         known[a.id] = span if span.low <= span.high else known[a.id]
         return known
 
     def bounds_of(self, node: ast.expr) -> Span | None:
-        """The bounds of an expression whose accesses were examined already."""
+        """Return the bounds of an expression whose accesses have already been examined."""
         unproven = set(self.plan.unproven)
         span = self.visit(node)
         self.plan.unproven = unproven
@@ -244,7 +245,7 @@ class _Survey:
 
 
 def _conditions(test: ast.expr, truth: bool):
-    """Comparisons in a condition, and whether each holds, where the condition is `truth`."""
+    """Yield comparisons, and True if each holds, else False, where the condition is `truth`."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _conditions(test.operand, not truth)
     elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if truth else ast.Or):
@@ -268,7 +269,7 @@ def _hull(corner: Callable | None, a: Span, b: Span) -> Span | None:
 
 
 def _cost(node: ast.stmt) -> int:
-    """The time that a statement takes, in additions, estimated."""
+    """Return an estimate of a statement's time, in additions."""
     calls = (n for n in ast.walk(node) if isinstance(n, (ast.Call, ast.Pow)))
     return 1 + sum(CALL for n in calls if called_name(n) not in _CHEAP)
 

@@ -1,4 +1,4 @@
-"""Compiles kernels with Numba, once for each of the types that they are called with."""
+"""Compilation of kernels with Numba, once for each combination of input types."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .types import Emitter, native_dtype
 
 __all__ = ["COMPILING", "Compiled", "infer_dtypes", "infer_shapes", "storage_dtype"]
 
-VARIANTS = 4  # of a kernel for given types, by the accesses that are checked; more check all
-PLANS = 256  # in the cache of a kernel, one for each combination of the inputs' shapes
-# The least number of additions in a loop that is spread: some 0.5 ms; a piece costs some 20 us.
+VARIANTS = 4  # of a kernel for given types, by the accesses they check; beyond, all are checked
+PLANS = 256  # in the cache of a kernel, one for each combination of input shapes
+# The least number of additions in a loop that is spread: about 0.5 ms. A piece costs about 20 us.
 MIN_WORK = 1 << 22
-INTEGERS = ("int", "int64")  # the kinds of parameters that sizes may depend on
+INTEGERS = ("int", "int64")  # the kinds of parameters on which sizes may depend
 
 # Numba compiles one function at a time; a child that is forked meanwhile would wait forever.
 COMPILING = threading.RLock()
@@ -39,7 +39,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Compiled:
-    """A kernel for inputs of given types: of a tensor (dtype, rank), of a number its kind."""
+    """A kernel for inputs of given types: (dtype, rank) of a tensor, the kind of a number."""
 
     def __init__(self, program: Program, types: dict[str, Any]):
         self.program = program
@@ -76,7 +76,7 @@ class Compiled:
         return plan, variant
 
     def _variant(self, unproven: frozenset) -> Variant:
-        """The code that checks these accesses, or beyond `VARIANTS` the one that checks all."""
+        """Return the code that checks these accesses; beyond `VARIANTS`, code that checks all."""
         with COMPILING:
             if unproven not in self._variants and len(self._variants) >= VARIANTS:
                 unproven = frozenset(n.site for n in _accesses(self.body))
@@ -102,7 +102,7 @@ class Compiled:
         return outputs if self.program.returns_tuple else outputs[0]
 
     def _rounded(self, outputs: tuple) -> tuple:
-        """Round float16 outputs, which are computed in float32 since Numba has no float16."""
+        """Round float16 outputs, which are computed in float32 because Numba has no float16."""
         with np.errstate(all="ignore"):
             return tuple(
                 y.astype("float16") if self.dtypes[n] == "float16" else y
@@ -123,16 +123,16 @@ class Compiled:
 
 
 class Variant:
-    """The functions of a kernel that check the same accesses, each compiled when it is needed."""
+    """Functions of a kernel that check the same accesses, each compiled at its first use."""
 
     def __init__(self, kernel: Compiled, unproven: frozenset):
         self.kernel, self.unproven = kernel, unproven
         self._functions: dict[int | None, Callable] = {}
 
     def spread(self, plan: Plan) -> list[tuple[int, range | None]]:
-        """The parts to run one after the other, with the ranges of those loops that are spread.
+        """Return the parts to run one after another, with the range of each loop that is spread.
 
-        Empty where the kernel runs as a whole.
+        The result is empty if the kernel runs as a whole.
         """
         kernel = self.kernel
         if kernel.prologue is None or threads.count() == 1:
@@ -145,9 +145,9 @@ class Variant:
         return parts if any(iterations for _, iterations in parts) else []
 
     def _may_spread(self, part: list[int]) -> bool:
-        """Whether it is a loop that can be spread, in which all indices of buffers are in range.
+        """True for a loop that can be spread and whose indices of buffers are all in range.
 
-        A negative index would be that of another iteration.
+        A negative index could belong to another iteration.
         """
         loop, kernel = self.kernel.body[part[0]], self.kernel
         return is_spreadable(kernel.program, loop) and not any(
@@ -205,7 +205,7 @@ class Variant:
             ) from error
 
     def text(self, part: int | None, in_pieces: bool) -> str:
-        """The code of a part, or of the whole kernel."""
+        """Return the code of a part, or of the whole kernel."""
         kernel = self.kernel
         emitter = Emitter(kernel.program, {}, kernel.dtypes, self.unproven)
         emitter.kinds = dict(kernel.scalars)
@@ -220,7 +220,7 @@ class Variant:
 
 
 def infer_shapes(program: Program, values: dict[str, Any]) -> list[tuple[int, ...]]:
-    """The shapes of outputs, from those of tensors and from numbers, without compiling."""
+    """Return the shapes of outputs, from shapes of tensors and from numbers, without compiling."""
     shapes = {n: values[n] for n in program.tensors}
     body = expand(program, {n: len(shape) for n, shape in shapes.items()})
     numbers = {n: values[n] for n in program.numbers if not isinstance(values[n], bool)}
@@ -231,7 +231,7 @@ def infer_shapes(program: Program, values: dict[str, Any]) -> list[tuple[int, ..
 
 
 def infer_dtypes(program: Program, dtypes: dict[str, Any]) -> list[str]:
-    """The dtypes of outputs, from those of tensors."""
+    """Return the dtypes of outputs, from the dtypes of tensors."""
     dtypes = {n: dtypes[n] for n in program.tensors}
     for name, buffer in program.buffers.items():
         dtypes[name] = _dtype(buffer.dtype, dtypes)
@@ -239,10 +239,10 @@ def infer_dtypes(program: Program, dtypes: dict[str, Any]) -> list[str]:
 
 
 def _split_into_parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:
-    """The numbers of the statements in each part.
+    """Return the numbers of the statements in each part.
 
-    A loop that may be spread is a part of its own, and so are the statements between two of them.
-    Assignments of scalars and tensors are in no part, since every part repeats them.
+    A loop that may be spread is a part of its own, and so are the statements between two such
+    loops. Assignments of scalars and tensors belong to no part, because every part repeats them.
     """
     parts: list[list[int]] = []
     ends_part = True
@@ -262,12 +262,12 @@ def _accesses(body: list[ast.stmt]) -> list[ast.Subscript]:
 
 
 def storage_dtype(kind: str) -> str:
-    """The dtype of a tensor in compiled code."""
+    """Return the dtype of a tensor in compiled code."""
     return {"float16": "float32", "bool_": "bool"}.get(kind, kind)
 
 
 def _dtype(node: ast.expr, known: dict[str, str]) -> str:
-    """The kind of a buffer, from the dtype that it is made with: x.dtype, a name or text."""
+    """Return the kind of a buffer from its dtype argument: x.dtype, a name or text."""
     if isinstance(node, ast.Attribute):
         return known[node.value.id]
     kind = node.id if isinstance(node, ast.Name) else node.value

@@ -1,4 +1,4 @@
-"""A kernel for tensors of known ranks: grids become nested loops, accesses get numbers."""
+"""Expansion of a kernel for known ranks: grids become nested loops, accesses get numbers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["expand", "is_element"]
 
 
 def is_element(node: ast.AST) -> bool:
-    """Whether a node of an expanded kernel is an access to a tensor's element."""
+    """True if a node of an expanded kernel is an access to a tensor's element."""
     return isinstance(node, ast.Subscript) and not is_shape(node.value)
 
 
 def expand(program: Program, ranks: dict[str, int]) -> list[ast.stmt]:
-    """The statements for these ranks of the inputs; the ranks of the buffers are added to `ranks`.
+    """Return the statements for these ranks of inputs; add the ranks of buffers to `ranks`.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class _Expansion(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def nested_loops(self, node: ast.For) -> ast.For:
-        """``for i, j in grid((n, m))`` as two loops."""
+        """Turn ``for i, j in grid((n, m))`` into two nested loops."""
         shape = node.iter.args[0]
         if is_shape(shape):
             name = shape.value.id

@@ -1,4 +1,4 @@
-"""Which tensors need no zeros: those that a loop fills before an element is used."""
+"""Detection of tensors that need no zeros: a loop fills them before an element is used."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ __all__ = ["is_filled"]
 
 
 def is_filled(program: Program, body: list[ast.stmt], name: str, rank: int) -> bool:
-    """Whether the first access to a tensor is in loops over all its elements, and writes them.
+    """True if a tensor is first accessed in loops over all its elements that write them.
 
-    ``for i in range(x.shape[0]): for j in range(x.shape[1]): y[i, j] = ...``, of x's shape.
+    An example is ``for i in range(x.shape[0]): for j in range(x.shape[1]): y[i, j] = ...``, where y
+    has x's shape.
     """
     variables: list[str] = []
     sizes = _sizes(program.buffers[name].shape, rank)
@@ -37,7 +38,7 @@ def is_filled(program: Program, body: list[ast.stmt], name: str, rank: int) -> b
 
 
 def _sizes(shape: ast.expr, rank: int) -> list[str | None]:
-    """The sizes as text; None for those that may have changed since the tensor was made."""
+    """Return the sizes as text; None for a size that may have changed since the tensor was made."""
     if is_shape(shape):
         return [f"{shape.value.id}.shape[{axis}]" for axis in range(rank)]
     sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]

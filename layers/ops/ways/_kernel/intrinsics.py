@@ -1,8 +1,8 @@
-"""The functions that a loop kernel may call, defined in NumPy as the reference.
+"""Functions that a loop kernel may call, defined in NumPy as the reference.
 
-Of a Python number the result is a Python number (`sqrt(2.0)` is a float, which takes on the dtype
-of the other operand); of a NumPy scalar it has the scalar's dtype, or float64 where the scalar is
-an integer and the result is none.
+For a Python number the result is a Python number: `sqrt(2.0)` is a float, which takes on the dtype
+of the other operand. For a NumPy scalar the result has the scalar's dtype, or float64 if the scalar
+is an integer and the result is not.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ def _atan2(y, x):
 
 
 def _choose(choice: Callable) -> Callable:
-    """The function that chooses one of the numbers, in the dtype to which NumPy promotes all."""
+    """Return a function that chooses one of the numbers, in NumPy's common dtype of all."""
 
     def evaluate(*numbers):
         chosen = choice(numbers)
-        kind = type(math.prod(numbers[1:], start=numbers[0]))  # as arithmetic promotes
+        kind = type(math.prod(numbers[1:], start=numbers[0]))  # NumPy's promotion in arithmetic
         return chosen if type(chosen) is kind else kind(chosen)
 
     return evaluate
@@ -124,7 +124,7 @@ FUNCTIONS: dict[str, Callable] = {
     "min": _choose(min),
 }
 
-# The least and the greatest number of arguments.
+# The least and the greatest number of arguments
 ARITIES: dict[str, tuple[int, int]] = {
     **dict.fromkeys(FUNCTIONS, (1, 1)),
     **dict.fromkeys(("power", "atan2", "ceil_div", "output_tensor"), (2, 2)),
@@ -140,9 +140,9 @@ def _zeros(shape, dtype, scope=None):
     return np.zeros(shape, dtype)
 
 
-# The globals of a kernel that runs as plain Python.
+# The globals of a kernel that runs as plain Python
 NAMESPACE: dict[str, Any] = {
-    "__builtins__": builtins,  # NumPy takes __import__ from them
+    "__builtins__": builtins,  # NumPy takes __import__ from here
     **FUNCTIONS,
     **dict.fromkeys(LOOPS, range),
     **dict.fromkeys(BUFFERS, _zeros),

@@ -1,4 +1,4 @@
-"""The language of loop kernels, and its checker.
+"""Language of loop kernels, and its checker.
 
 A kernel takes tensors and numbers, makes tensors with `output_tensor` and `allocate`, fills them
 element by element in loops, and returns output tensors::
@@ -9,8 +9,8 @@ element by element in loops, and returns output tensors::
             y[i] = factor * x[i]
         return y
 
-It is a small part of Python: it runs as Python, can be compiled, and its indices can be proven to
-be in range.
+It is a small subset of Python: it runs as Python, it can be compiled, and its indices can be proven
+to be in range.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def read(function: Callable) -> Program:
         node = None
     written = function.__code__.co_name
     if written not in (getattr(node, "name", None), "<lambda>"):
-        # From Python 3.13 on, the text of python -c is found for all that exec() defines in it.
+        # From Python 3.13 on, all functions that exec() defines inside python -c seem to have its
+        # text.
         raise KernelError.unreadable(name, function, f"line {first} does not define it")
     if not isinstance(node, ast.FunctionDef):
         raise KernelError(
@@ -86,19 +87,20 @@ def read(function: Callable) -> Program:
 
 
 class _Checker:
-    """Walks the statements in their order, tracks what each name means, and renames scalars."""
+    """Checker that walks the statements in order, tracks the meaning of names, renames scalars."""
 
     def __init__(self, source: Source, function: ast.FunctionDef):
         self.source = source
         parameters = self.parameters(function)
         tensors, numbers = tensors_and_numbers(function, parameters)
         self.program = Program(source, parameters, tensors, numbers)
-        self.visible: dict[str, str] = {}  # scalars: their new names, by the user's
-        self.out_of_scope: dict[str, ast.AST] = {}  # scalars: the loop or branch that they were in
+        self.visible: dict[str, str] = {}  # scalars: user's name to new name
+        # Scalars: the loop or branch where they were set.
+        self.out_of_scope: dict[str, ast.AST] = {}
         self.loop_names: dict[str, str] = {}
         self.grid_points: set[str] = set()  # loop variables that stand for all indices of a grid
         self.loops = [0]
-        self.count = 0  # of loops
+        self.count = 0  # number of loops
         self.names: dict[tuple[str, int], str] = {}
         body = function.body
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
@@ -154,7 +156,7 @@ class _Checker:
             self.refuse(node, "an operation that is not in the language", "+= -= *= /= //= %= **=")
         node.value = self.value(node.value)
         if isinstance(node.target, ast.Name) and node.target.id not in self.visible:
-            self.value(node.target)  # raises the error that fits a name of another kind
+            self.value(node.target)  # raises the error for a name of another kind
             self.refuse(node.target, f"{node.target.id!r} is no scalar of the kernel", "a scalar")
         node.target = self.target(node.target)
         return [node]
@@ -175,7 +177,7 @@ class _Checker:
         return self.scalar(node)
 
     def refuse_reserved(self, node: ast.Name) -> None:
-        """Refuse a name that cannot be assigned, as it means something else."""
+        """Refuse to assign a name that has another meaning."""
         kinds = {
             "a loop variable, which cannot be overwritten": {*self.loop_names} | self.grid_points,
             "a tensor, which cannot be assigned as a whole": self.tensors,
@@ -191,7 +193,7 @@ class _Checker:
         return {*self.program.tensors, *self.program.buffers}
 
     def scalar(self, node: ast.Name) -> ast.Name:
-        """A scalar that is assigned, under its new name."""
+        """Rename a scalar that is assigned, and count the assignment."""
         if node.id not in self.visible:
             self.visible[node.id] = self.distinct_name(node.id, self.loops[-1])
         node.id = self.visible[node.id]
@@ -199,7 +201,7 @@ class _Checker:
         return node
 
     def distinct_name(self, name: str, loop: int) -> str:
-        """The new name of a variable that is declared under this name in this loop."""
+        """Return the new name of a variable that is declared under this name in this loop."""
         taken = {*self.names.values(), *self.tensors, *self.program.parameters}
         candidate, n = name, 1
         if (name, loop) not in self.names:
@@ -211,7 +213,7 @@ class _Checker:
         return self.names[name, loop]
 
     def sizes(self, target: ast.Tuple, node: ast.Assign) -> list[ast.stmt]:
-        """``n, m = x.shape``, as an assignment to each."""
+        """Turn ``n, m = x.shape`` into one assignment for each size."""
         if not is_shape(node.value) or not all(isinstance(t, ast.Name) for t in target.elts):
             self.refuse(target, "several targets in one assignment", "n, m = x.shape")
         tensor = self.tensor(node.value.value)

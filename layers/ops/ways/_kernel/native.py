@@ -1,4 +1,4 @@
-"""The functions that compiled kernels call. Importing this imports Numba."""
+"""Functions that compiled kernels call. Importing this module imports Numba."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numba import types
 
 __all__ = ["NAMES", "build"]
 
-# NumPy's rules for division by zero; the interpreter's lock is not held while it runs.
+# NumPy's rules for division by zero; compiled code does not hold the interpreter's lock.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 jit = numba.njit(**OPTIONS)
 
 
 def build(function, arguments):
-    """The function compiled for these arguments: of an array (dtype, rank), of a number its dtype.
+    """Return the function compiled for arguments: an array's (dtype, rank), a number's dtype.
 
     The compiled function does not check the types of its arguments.
     """
@@ -29,7 +29,7 @@ def build(function, arguments):
 @jit
 def checked_index(i, n, site, axis):
     k = types.uintp(i + n if i < 0 else i)
-    if k >= types.uintp(n):  # a negative index is very large as an unsigned one
+    if k >= types.uintp(n):  # as unsigned, a negative index is very large
         raise IndexError(site, axis, i)
     return k
 
@@ -75,20 +75,20 @@ def integer_power(x, n):
 
 @jit
 def sign(x):
-    return x if x != x else (x > 0) - (x < 0)  # of -0.0 it is 0.0
+    return x if x != x else (x > 0) - (x < 0)  # 0.0 for -0.0
 
 
 @jit
 def nonzero(b):
-    """The divisor of Python's own numbers, for which zero is an error."""
+    """Return the divisor of Python's own numbers; raise the error for zero."""
     if b == 0:
         raise ZeroDivisionError("division by zero")
     return b
 
 
 def _divisions(dtype):
-    """`//` and `%` of floating numbers as NumPy computes them, bit for bit; Numba's differ."""
-    # NumPy's numbers: with Python's, float32 would become float64.
+    """Return `//` and `%` of floats as NumPy computes them, bit for bit; Numba's differ."""
+    # NumPy's numbers: Python's would turn float32 into float64.
     zero, half, one = dtype(0), dtype(0.5), dtype(1)
 
     @jit

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class KernelError(mx.base.MXNetError, TypeError, ValueError):
-    """A kernel that is not in the language of kernels, or an input of a wrong type."""
+    """An error about a kernel that is not in the language, or an input of a wrong type."""
 
     @classmethod
     def unreadable(cls, name: str, function: Callable, why: object) -> KernelError:
@@ -40,7 +40,7 @@ class KernelError(mx.base.MXNetError, TypeError, ValueError):
 
 @dataclass
 class Source:
-    """Where a kernel is written, for errors that point at it."""
+    """Source of a kernel, for errors that point at it."""
 
     name: str
     file: str
@@ -90,18 +90,19 @@ class Program:
 
     source: Source
     parameters: tuple[str, ...]
-    tensors: frozenset[str]  # parameters that are tensors; others are numbers, or not used
+    tensors: frozenset[str]  # parameters that are tensors; the others are numbers, or unused
     numbers: frozenset[str]
-    body: list[ast.stmt] = field(default_factory=list)  # without documentation and return
+    body: list[ast.stmt] = field(default_factory=list)  # without docstring and return
     buffers: dict[str, Buffer] = field(default_factory=dict)
     returns: tuple[str, ...] = ()
     returns_tuple: bool = False
     scopes: dict[str, int] = field(default_factory=dict)  # by scalar: its loop, 0 for none
-    stores: Counter = field(default_factory=Counter)  # by scalar: how often it is assigned in text
+    # By scalar: the number of assignments in the text.
+    stores: Counter = field(default_factory=Counter)
 
 
 def called_name(node: ast.AST) -> str | None:
-    """The name of the function that is called, if it is a call of a name."""
+    """Return the name of the called function, if the node is a call of a name."""
     return getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
 
 
@@ -118,10 +119,10 @@ def literal_int(node: ast.expr) -> int | None:
 
 
 def size_node(tensor: str, axis: int, at: ast.AST) -> ast.Subscript:
-    """``tensor.shape[axis]``"""
+    """Return the node of ``tensor.shape[axis]``."""
     shape = ast.Attribute(ast.Name(tensor, ast.Load()), "shape", ast.Load())
     node = ast.Subscript(shape, ast.Constant(axis), ast.Load())
-    node.expected_rank = None  # any that has the axis; an unpacked shape asks for one
+    node.expected_rank = None  # any rank that has the axis; an unpacked shape requires one
     for part in ast.walk(node):
         ast.copy_location(part, at)
     return node
@@ -130,7 +131,7 @@ def size_node(tensor: str, axis: int, at: ast.AST) -> ast.Subscript:
 def tensors_and_numbers(
     function: ast.FunctionDef, parameters: tuple[str, ...]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The parameters that are used as tensors, and those that are used as numbers."""
+    """Return the parameters that are used as tensors, and those used as numbers."""
     tensors, used = set(), set()
     for statement in function.body:
         for node in ast.walk(statement):
@@ -165,7 +166,7 @@ _DESCRIPTIONS = {
 
 
 def describe(node: ast.AST | None) -> str:
-    """The name or the text of a node, for messages."""
+    """Return the name or the text of a node, for errors."""
     if node is None:
         return "nothing"
     if type(node) in _DESCRIPTIONS:

@@ -1,4 +1,4 @@
-"""The sizes of a kernel's tensors: whole numbers that are known before it runs."""
+"""Sizes of a kernel's tensors: whole numbers that are known before it runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _is_known(program: Program, scalars: dict[str, ast.expr], node: ast.expr) ->
     if isinstance(node, ast.Name):
         if node.id in program.numbers:
             return True
-        # Which assignment of several determines the value is not known here.
+        # It is not known here which of several assignments determines the value.
         return program.stores[node.id] == 1 and _is_known(program, scalars, scalars[node.id])
     if isinstance(node, ast.BinOp):
         parts = [node.left, node.right] if not isinstance(node.op, ast.Div) else [None]

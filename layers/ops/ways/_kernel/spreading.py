@@ -1,7 +1,8 @@
-"""Which loops may be spread over threads: those whose iterations are independent.
+"""Detection of loops with independent iterations, which may be spread over threads.
 
 A loop over i may be spread if it writes only elements whose first index is i, or i with a constant
-offset, the same in all accesses to the tensor in the loop, and if no scalar outlives an iteration.
+offset. The offset must be the same in all accesses to the tensor in the loop, and no scalar may
+outlive an iteration.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ __all__ = ["is_spreadable", "recomputable_scalars"]
 
 
 def recomputable_scalars(program: Program, body: list[ast.stmt]) -> list[ast.stmt] | None:
-    """The assignments of scalars outside all loops, if each part of the kernel can repeat them.
+    """Return the assignments of scalars outside loops, if all parts of the kernel can repeat them.
 
-    Then each scalar is assigned once, from sizes, parameters, inputs and other scalars. None if
-    there is another scalar, such as one that a loop updates.
+    For that, each scalar must be assigned once, from sizes, parameters, inputs and other such
+    scalars. Return None if there is another scalar, such as one that a loop updates.
     """
     scalars = [n for n, loop in program.scopes.items() if not loop and program.stores[n]]
     found = [
@@ -33,7 +34,7 @@ def recomputable_scalars(program: Program, body: list[ast.stmt]) -> list[ast.stm
 
 
 def is_spreadable(program: Program, loop: ast.stmt) -> bool:
-    """Whether the iterations are independent, provided that indices are in range.
+    """True if the iterations are independent, provided that indices are in range.
 
     A scalar that an iteration takes from the one before is found by `recomputable_scalars`.
     """
@@ -59,7 +60,7 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _is_variable_with_offset(program: Program, index: ast.expr, variable: str) -> bool:
-    """Whether an index is the variable plus or minus a constant, or a constant minus it."""
+    """True if an index is the variable plus or minus a constant, or a constant minus it."""
     if isinstance(index, ast.Name):
         return index.id == variable
     if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
@@ -71,7 +72,7 @@ def _is_variable_with_offset(program: Program, index: ast.expr, variable: str) -
 
 
 def _is_constant(program: Program, node: ast.expr) -> bool:
-    """Whether it is the same number in all iterations."""
+    """True if an expression is the same number in all iterations."""
     outside = {*program.tensors, *program.buffers, *program.numbers}
     names = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
     return all(name in outside or program.scopes.get(name) == 0 for name in names)

@@ -1,4 +1,4 @@
-"""Plain threads, over which the iterations of a loop are spread."""
+"""Threads over which the iterations of a loop are spread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 
 __all__ = ["count", "spread"]
 
-# With several pieces for each thread, the wait for the last one is short; more cost more to start.
+# Several pieces for each thread shorten the wait for the last one; more pieces cost more to start.
 PIECES_PER_THREAD = 4
 
 _pool: ThreadPoolExecutor | None = None
@@ -20,14 +20,14 @@ _lock = threading.Lock()
 
 @cache
 def count() -> int:
-    """The number of threads to compute on: the processors of this process, or OMP_NUM_THREADS."""
+    """Return the number of threads: OMP_NUM_THREADS, at most the processors of this process."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     requested = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return max(1, min(usable or 1, int(requested)) if requested.isdigit() else usable or 1)
 
 
 def spread(run: Callable[[range], None], iterations: range) -> None:
-    """Call `run` with pieces of a range, each on one of the threads; the first error is raised."""
+    """Call `run` with pieces of a range on the threads; raise the first error."""
     if count() == 1:
         run(iterations)
         return
@@ -40,7 +40,7 @@ def spread(run: Callable[[range], None], iterations: range) -> None:
         while not errors:
             try:
                 k, piece = work.popleft()
-            except IndexError:  # another thread took the last one
+            except IndexError:  # another thread took the last piece
                 return
             try:
                 run(piece)
@@ -48,10 +48,10 @@ def spread(run: Callable[[range], None], iterations: range) -> None:
                 errors[k] = error
 
     others = [_threads().submit(compute) for _ in range(count() - 1)]
-    compute()  # this thread computes too, and everything where the others are busy
+    compute()  # this thread computes, too, and does everything if the others are busy
     wait([other for other in others if not other.cancel()])
     if errors:
-        raise errors[min(errors)]  # as in a loop, the error of the earliest piece
+        raise errors[min(errors)]  # the error of the earliest piece, as in a loop
 
 
 def _threads() -> ThreadPoolExecutor:
@@ -63,7 +63,7 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _reset_after_fork() -> None:
-    """Start anew in a forked child, which has none of its parent's threads."""
+    """Reset the pool in a forked child, which has none of its parent's threads."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
     count.cache_clear()

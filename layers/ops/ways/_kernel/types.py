@@ -1,8 +1,8 @@
-"""The dtype of every expression of a kernel, by NumPy's own rules, and the code that keeps to it.
+"""Dtypes of all expressions of a kernel, by NumPy's own rules, and code with these dtypes.
 
 The kind of an expression is the name of a dtype, or 'int', 'float' or 'bool' for Python's numbers,
-which take on the dtype of the other operand. It is that of NumPy's result for numbers of the
-operands' kinds. A scalar that begins as ``s = 0`` and goes on as ``s += x[i]`` has two kinds, and
+which take on the dtype of the other operand. It is the kind of NumPy's result for numbers of the
+operands' kinds. A scalar that begins as ``s = 0`` and goes on as ``s += x[i]`` has two kinds, but
 is stored in one dtype.
 """
 
@@ -43,7 +43,7 @@ class Code(NamedTuple):
 
 
 def kind_of(dtype: np.dtype) -> str:
-    """The kind of a dtype: its name, but bool_ for conditions, as 'bool' is Python's."""
+    """Return the kind of a dtype: its name, but bool_ for conditions: 'bool' is Python's."""
     return "bool_" if dtype.kind == "b" else dtype.name
 
 
@@ -54,7 +54,7 @@ def _group(kind: str) -> str:
 
 
 def common_kind(kinds: Kinds) -> str | None:
-    """The one kind that can represent all of these, if there is one."""
+    """Return the one kind that can represent all these kinds, if there is one."""
     strong = [k for k in kinds if k not in WEAK]
     groups = {_group(k) for k in strong}
     weak = kinds - {*strong}
@@ -71,7 +71,7 @@ def common_kind(kinds: Kinds) -> str | None:
 
 
 def native_dtype(kinds: Kinds) -> str:
-    """The dtype in which compiled code stores a value of these kinds."""
+    """Return the dtype in which compiled code stores a value of these kinds."""
     kind = common_kind(kinds)
     if kind in ("int8", "int16", "int32", "uint8", "uint16", "uint32") and "int" in kinds:
         return "int64"  # a Python integer may be larger than the dtype
@@ -83,7 +83,7 @@ _NATIVE = {"int": "int64", "float": "float64", "float16": "float32", "bool_": "b
 
 @lru_cache(maxsize=4096)
 def promoted_kind(what: str, operands: tuple[str, ...]) -> str | None:
-    """The kind of NumPy's result of an operation or an intrinsic; None where NumPy refuses it."""
+    """Return the kind of NumPy's result of an operation or intrinsic; None if NumPy refuses it."""
     function = FUNCTION_OF.get(what) or FUNCTIONS[what]
     numbers = [WEAK[k] if k in WEAK else DTYPES[k](1) for k in operands]
     try:
@@ -94,33 +94,33 @@ def promoted_kind(what: str, operands: tuple[str, ...]) -> str | None:
 
 
 class Emitter:
-    """Writes a kernel's statements for given dtypes.
+    """Writer of a kernel's statements for given dtypes.
 
     Parameters
     ----------
     kinds : dict of str to str
-        By number parameter, its kind.
+        The kind of each parameter that is a number.
     dtypes : dict of str to str
-        By tensor, its kind.
+        The kind of each tensor.
     unproven : set of int
-        The numbers of the accesses whose indices have to be checked.
+        The numbers of the accesses whose indices must be checked.
     """
 
     def __init__(self, program: Program, kinds: dict[str, str], dtypes: dict[str, str], unproven):
         self.program, self.dtypes, self.unproven = program, dtypes, unproven
         self.kinds: dict[str, Kinds] = {n: Kinds([k]) for n, k in kinds.items()}
         self.lines: list[str] = []
-        self.piece: ast.For | None = None  # the loop that runs over a part of its range only
+        self.piece: ast.For | None = None  # the loop that runs over only a part of its range
 
     def infer(self, body: list[ast.stmt]) -> None:
-        """Find the kinds of all scalars, also those that a loop assigns after it has used them."""
+        """Find the kinds of all scalars, even if a loop assigns them after their use."""
         before = None
         while before != self.kinds:
             before = dict(self.kinds)
             self.write(body)
 
     def write(self, body: list[ast.stmt], indent: int = 1) -> list[str]:
-        """The lines of these statements."""
+        """Return the lines of these statements."""
         self.lines = []
         self.block(body, indent)
         return self.lines
@@ -211,7 +211,7 @@ class Emitter:
             if node.site in self.unproven:
                 size = f"u_{name}.shape[{axis}]"
                 indices.append(f"checked_index({code.text}, {size}, {node.site}, {axis})")
-            else:  # with a signed index, Numba adds a test for negative ones
+            else:  # with a signed index, Numba adds a test for negative values
                 indices.append(f"uintp({code.text})")
         return f"u_{name}[{', '.join(indices) or '()'}]"
 
@@ -225,7 +225,7 @@ class Emitter:
         return Code(f"int64({code.text})", code.kinds)
 
     def condition(self, node: ast.expr) -> str:
-        """The code of a condition, where only the truth of ``and``, ``or``, ``not`` matters."""
+        """Return the code of a condition; only the truth of ``and``, ``or``, ``not`` matters."""
         if isinstance(node, ast.BoolOp):
             return f"({f' {PYTHON[type(node.op)]} '.join(self.condition(v) for v in node.values)})"
         code = self.value(node)
@@ -312,7 +312,7 @@ class Emitter:
 
     def logical(self, node: ast.BoolOp) -> Code:
         values = [self.value(v) for v in node.values]
-        if not all(map(self.is_condition, values)):  # in Python the value is that of an operand
+        if not all(map(self.is_condition, values)):  # in Python the value is one of the operands
             kinds_text = " and ".join(_kinds_text(v.kinds) for v in values)
             self.refuse(
                 node, f"the value of and, or of {kinds_text}", "conditions, such as x[i] > 0"
@@ -382,7 +382,7 @@ class Emitter:
         target_kind: str | None = None,
         is_stored: bool = False,
     ) -> str:
-        """The expression converted to another dtype; `is_stored` if it is stored in a tensor."""
+        """Return the expression in another dtype; `is_stored` if it is stored in a tensor."""
         constant = code.constant
         if constant is not None:
             return self.literal(constant, dtype, node, target_kind or dtype)
@@ -391,7 +391,7 @@ class Emitter:
             return f"({code.text} != 0)"
         if "int" not in dtype:
             return code.text if source == dtype else f"{dtype}({code.text})"
-        # Python's numbers must not wrap around, nor numbers that are stored.
+        # Python's numbers must not wrap around, nor may numbers that are stored.
         is_checked = is_stored or not code.kinds.isdisjoint(WEAK)
         if source.startswith("float"):
             text = f"checked_float({code.text}, {_limits(dtype)})" if is_checked else code.text
@@ -422,11 +422,11 @@ class Emitter:
         return f"{dtype}({float(constant)!r})"  # inf is a name in compiled code
 
 
-WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"  # for integers that do not fit
+WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"  # integers that do not fit wrap around
 
 
 def _may_overflow(source: str, dtype: str) -> bool:
-    """Whether NumPy checks that an integer fits; it does not where only the sign differs."""
+    """True if NumPy checks that an integer fits; it does not if only the sign differs."""
     if source == "uint64" and dtype == "int64":
         return True
     same = dtype == f"u{source}" and source != "int64"

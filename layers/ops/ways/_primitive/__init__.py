@@ -1,1 +1,1 @@
-"""The parts of `layers.ops.ways.primitive`: the code of an operator, and its declared outputs."""
+"""Parts of `layers.ops.ways.primitive`: the code of an operator, and its declared outputs."""

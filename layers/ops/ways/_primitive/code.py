@@ -1,4 +1,4 @@
-"""The code of a `Custom`: a function in NumPy, a loop kernel, or a function of a library."""
+"""Code of a `Custom`: a function in NumPy, a loop kernel, or a function of a library."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class Code:
     Attributes
     ----------
     who : str
-        The operator, as messages name it; `Custom` sets it once it has a name.
+        The operator's name in errors; `Custom` sets it once it has a name.
     parameters : tuple of str, or None
-        The names of its inputs; None where there may be any number.
+        The names of its inputs; None for any number of inputs.
     least : int
         The least number of inputs.
     inferred : tuple of str
-        Those of 'out_shape' and 'out_dtype' that it can infer where they are not declared.
+        Which of 'out_shape' and 'out_dtype' it can infer if they are not declared.
     outputs : int or None
-        The number of outputs in a tuple; None for one output, or where only a call shows it.
+        The number of outputs in a tuple; None for one output, or if only a call shows it.
     to_argument : callable
         Converts an NDArray to the argument that the function takes.
     opaque : str
-        Why PyTorch's compiler cannot trace it; "" where the compiler may try.
+        The reason why PyTorch's compiler cannot trace it; "" if the compiler may try.
     on_cpu : bool
-        Whether it runs on the CPU wherever its inputs are.
+        True if it runs on the CPU, wherever its inputs are.
     dtypes : str
-        The dtype of inputs that it is written for, where `Custom` is told none; "" for any.
+        The dtype of inputs if `Custom` is given none; "" for any dtype.
     attributes : dict
         The registered attributes, which the function takes by name.
     """
@@ -59,19 +59,19 @@ class Code:
     to_argument: Callable
 
     def function(self, declared: Declared) -> Callable:
-        """The function, which takes arrays and numbers by position, and attributes by name."""
+        """Return the function: it takes arrays and numbers by position, attributes by name."""
         raise NotImplementedError
 
     def to_output(self, i: int, y: Any, dtype: str, context: Any) -> Any:
-        """An output as an NDArray, from the result of the function."""
+        """Return an output as an NDArray, from the result of the function."""
         raise NotImplementedError
 
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
-        """The shapes of outputs, from the shapes of arrays and the values of numbers."""
+        """Return the shapes of outputs, from the shapes of arrays and the values of numbers."""
         raise NotImplementedError
 
     def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
-        """The dtypes of outputs, from those of inputs."""
+        """Return the dtypes of outputs, from the dtypes of inputs."""
         raise NotImplementedError
 
     def expect(self, i: int, array: Any, dtype: str) -> Any:
@@ -86,7 +86,7 @@ class Code:
 
 
 class Numpy(Code):
-    """A function of NumPy's arrays, which PyTorch's compiler may be able to trace."""
+    """A function of NumPy arrays, which PyTorch's compiler may be able to trace."""
 
     to_argument = staticmethod(numpy_border.values)
     on_cpu = True
@@ -105,7 +105,7 @@ class Numpy(Code):
         return self.expect(i, numpy_border.array(y, context), dtype)
 
     def _array(self, i: int, y: Any, dtype: str) -> np.ndarray:
-        """A number that the function returned, as an array; Python's get the declared dtype."""
+        """Convert a number from the function to an array; Python's get the declared dtype."""
         if isinstance(y, (bool, int, float)) and _can_hold(dtype, y):
             return np.asarray(y, dtype)
         if not isinstance(y, np.generic):
@@ -118,13 +118,13 @@ class Numpy(Code):
 
 
 def _can_hold(dtype: str, number: Any) -> bool:
-    """Whether a dtype can hold Python's numbers of this type."""
+    """True if a dtype can hold Python numbers of this type."""
     kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
     return np.dtype(dtype).kind in kinds
 
 
 def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | None, int]:
-    """The names of the positional parameters without attributes, and how many are required."""
+    """Return the names of the positional parameters without attributes, and the required number."""
     try:
         signature = inspect.signature(func)
     except ValueError:  # functions written in C may have none
@@ -182,7 +182,7 @@ class Loop(Code):
         return self.kernel.run(*(self._in_order(values, attributes) if attributes else values))
 
     def _in_order(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
-        """Inputs and attributes in the order of the kernel's parameters."""
+        """Return inputs and attributes in the order of the kernel's parameters."""
         arguments = dict(zip(self.parameters, values)) | attributes
         return [arguments[n] for n in self.kernel.parameters]
 
@@ -205,7 +205,7 @@ class Loop(Code):
             return rule(*self._in_order(arguments, attributes))
         except Exception as error:
             shown = ", ".join(map(str, arguments))
-            note(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
+            note(error, f"  in {self.who}, while the {what} of outputs are inferred ({shown})")
             raise
 
 

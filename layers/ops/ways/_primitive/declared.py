@@ -1,4 +1,4 @@
-"""The declared outputs of a `Custom`: their number, shapes and dtypes."""
+"""Declared outputs of a `Custom`: their number, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..numpy_border import as_dtype, dtype_name
 
 
 class Declared:
-    """`out_shape` and `out_dtype`: values, functions of those of the inputs, or None to infer them.
+    """Declaration of a `Custom`'s outputs: values, functions of the inputs', or None to infer.
 
     Parameters
     ----------
     who : str
-        The operator, as messages name it.
+        The operator's name in errors.
     code : Code
         Infers the shapes and dtypes that are not declared.
 
     Raises
     ------
     TypeError, ValueError
-        They are no shapes or dtypes, or are not declared and cannot be inferred.
+        A value is no shape or dtype; or it is None and cannot be inferred.
     """
 
     def __init__(self, who: str, out_shape: Any, out_dtype: Any, code: Any):
@@ -54,7 +54,7 @@ class Declared:
             self._shapes(shape, _count(self.out_dtype))
 
     def count(self, dtypes: Sequence[str]) -> int | None:
-        """The number of outputs in a tuple; None for a single output that is not in a tuple."""
+        """Return the number of outputs in a tuple; None for a single output without a tuple."""
         if self.out_dtype is None:
             return self.code.outputs
         found = self._evaluate("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)])
@@ -62,9 +62,9 @@ class Declared:
         return _count(found)
 
     def rules(self, kinds: dict[str, str | None], names: Sequence[str], count: int | None):
-        """The rules `shapes` and `types` of an `Operator` with the outputs `names`.
+        """Return the rules `shapes` and `types` of an `Operator` with the outputs `names`.
 
-        `kinds` has, by input, the dtype of a number, None for an array.
+        `kinds` has, by input, the dtype of a number, or None for an array.
         """
 
         def out_shape(**known):
@@ -84,20 +84,20 @@ class Declared:
         return out_shape, out_dtype
 
     def shapes(self, shapes, numbers, count: int | None) -> list[tuple[int, ...]]:
-        """The shapes of the outputs."""
+        """Return the shapes of the outputs."""
         if self.out_shape is None:
             return [s or (1,) for s in self.code.infer_shapes(shapes, numbers)]
         found = self._evaluate("out_shape", self.out_shape, shapes)
         return self._shapes(found, count)
 
     def types(self, dtypes: tuple[str, ...]) -> list[str]:
-        """The dtypes of the outputs."""
+        """Return the dtypes of the outputs."""
         if self.out_dtype is None:
             return self.code.infer_dtypes(dtypes)
         return self._types(self._evaluate("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
 
     def _evaluate(self, what: str, declared: Any, arguments: Sequence) -> Any:
-        """A declared value, or the result of a declared function."""
+        """Return a declared value, or the result of a declared function."""
         if not _is_rule(declared):
             return declared
         try:
@@ -107,7 +107,7 @@ class Declared:
             raise
 
     def _types(self, found: Any) -> list[str]:
-        """The names of one dtype, or of several in a tuple."""
+        """Return the names of one dtype, or of several in a tuple."""
         try:
             names = [dtype_name(t) for t in ([found] if _count(found) is None else found)]
         except TypeError as error:
@@ -123,7 +123,7 @@ class Declared:
         return names
 
     def _shapes(self, found: Any, count: int | None) -> list[tuple[int, ...]]:
-        """One shape, or `count` of them in a tuple."""
+        """Return a list of one shape, or of `count` shapes from a tuple."""
         if count is None:
             return [self._shape(found)]
         if not isinstance(found, (tuple, list)) or len(found) != count:
@@ -135,7 +135,7 @@ class Declared:
         return [self._shape(shape) for shape in found]
 
     def _shape(self, found: Any) -> tuple[int, ...]:
-        """A shape as a tuple; () becomes (1,), since MXNet's arrays have at least one axis."""
+        """Return a shape as a tuple; (1,) for (), because MXNet's arrays have at least one axis."""
         if isinstance(found, (tuple, list)):
             try:
                 shape = tuple(index(n) for n in found)
@@ -151,15 +151,15 @@ class Declared:
 
 
 def _is_rule(declared: Any) -> bool:
-    """Whether it is a function; a dtype such as np.float32 can be called, and is none."""
+    """True for a function; a dtype such as np.float32 can be called, but is no function here."""
     return callable(declared) and not isinstance(declared, type)
 
 
 def _count(found: Any) -> int | None:
-    """The number of entries of a tuple; None for a single dtype."""
+    """Return the number of entries of a tuple; None for a single dtype."""
     return len(found) if isinstance(found, (tuple, list)) else None
 
 
 def _is_many(shape: Sequence) -> bool:
-    """Whether it is a tuple of shapes, and not a shape."""
+    """True for a tuple of shapes, False for a shape."""
     return any(isinstance(n, (tuple, list)) for n in shape)

@@ -1,4 +1,4 @@
-"""The dtypes of inputs that the code of a `Custom` is written for."""
+"""Dtypes of inputs that the code of a `Custom` supports."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DTYPES = (
 )
 
 
-CHOICES = ("any", *(t for t in DTYPES if t != "bfloat16"))  # for which code gets float32
+CHOICES = ("any", *(t for t in DTYPES if t != "bfloat16"))  # code gets float32 in place of bfloat16
 
 
 def nearest_row(dtypes: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """The dtypes themselves, if they are a row, or the nearest row they can be cast up to.
+    """Return the dtypes, if they are a row, or the nearest row to which they can be cast up.
 
-    In a row ``''`` stands for any dtype. None if there is no such row.
+    In a row, ``''`` stands for any dtype. Return None if there is no such row.
     """
     rows = [tuple(t or dtype for t, dtype in zip(row, dtypes)) for row in rows]
     if dtypes in rows:
@@ -30,7 +30,7 @@ def nearest_row(dtypes: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tup
 
 
 def _kind(dtype: str) -> str:
-    # V is the kind of bfloat16, which NumPy does not have
+    # V is the kind of our stand-in for bfloat16, which NumPy lacks.
     return as_dtype(dtype).kind.replace("V", "f")
 
 
@@ -39,28 +39,28 @@ def _size(dtype: str) -> int:
 
 
 def _can_cast_up(dtype: str, target: str) -> bool:
-    """True if two dtypes are the same, or the first one is a smaller one of the same kind."""
+    """True if two dtypes are equal, or the first one is a smaller one of the same kind."""
     if dtype == target:
         return True
     return _kind(dtype) == _kind(target) and _size(dtype) < _size(target)
 
 
 class InputDtypes:
-    """The argument `dtypes` of `Custom`: rows of dtypes, one for each input or one for all.
+    """Argument `dtypes` of `Custom`: rows with one dtype for each input, or one for all.
 
     Parameters
     ----------
     who : str
-        The operator, as messages name it.
+        The operator's name in errors.
     given : str, sequence of str or None
         A row is text, ``"float32 int32"``; None stands for `default`.
     default : str
-        The row of code that says nothing else; ``""`` where it takes arrays of all dtypes.
+        The row of code without `dtypes`; ``""`` if it takes arrays of all dtypes.
 
     Raises
     ------
     TypeError, ValueError
-        `given` is no text, has an unknown dtype, or rows for different numbers of inputs.
+        `given` is no text, has an unknown dtype, or has rows for different numbers of inputs.
     """
 
     def __init__(self, who: str, given: Any, default: str):
@@ -98,7 +98,7 @@ class InputDtypes:
         return tuple("" if n == "any" else n for n in names)
 
     def row(self, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-        """The dtypes to run on: these ones, or the nearest row that they can be cast up to.
+        """Return the dtypes to run on: these, or the nearest row to which they can be cast up.
 
         Raises
         ------

@@ -132,7 +132,7 @@ def test_sizes_come_first_and_options_by_name():
     sizes = ["in_channels", "hidden_channels", "channels", "input_dim", "output_dim"]
     objects = ["op", "params", "block", "image", "classes", "net", "loss", "trainer"]
     gluons = ["prefix", "params"]  # where a block has no arguments of its own
-    others = ("kernels", "nets", "operator")
+    others = ("kernels", "nets", "operator", "optimizer_state", "restore_optimizer_state")
     public = {n: getattr(layers, n) for n in layers.__all__ if n not in others}
     public |= {name: getattr(nets, name) for name in nets.__all__}
     public.pop("Operator")

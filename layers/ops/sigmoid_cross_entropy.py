@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine import mxnet_error, nd
+from ..engine import nd
 from ._arrays import narrow
 from .ways.class_form import operator
 
@@ -30,11 +30,3 @@ class sigmoid_cross_entropy:
 
     def shapes(x):
         return {"t": x, "y": x}
-
-
-def expect_one_shape(x, t):
-    if x.shape != t.shape:
-        raise mxnet_error(
-            ValueError,
-            f"operator 'layers.focal': x is {x.shape}, t is {t.shape}\n  expected one shape",
-        )

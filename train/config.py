@@ -80,11 +80,11 @@ GROUPS = {"data": "what to learn", "lowest": "how", "ctx": "where"}  # from this
 WITHOUT = {
     "train": "lowest highest steps",
     MODULE: "lowest highest steps net activation norm dropout residual patch units depth heads "
-    "pretrained head schedule schedule_option warmup clip accumulate precision hybridize average "
-    "kvstore",
+    "pretrained head class_weight weights schedule schedule_option warmup clip accumulate "
+    "precision hybridize average kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
     "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
-    "pretrained head kvstore",
+    "pretrained head class_weight weights kvstore",
     FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
     "kvstore config resume checkpoint_steps tensorboard",
 }
@@ -158,6 +158,10 @@ class Config:
     head: str | None = setting(
         None, of.choice("dense", "fused"), "last layer of a net of GluonCV, fused: with the loss"
     )
+    class_weight: str | None = setting(
+        None, of.choice("balanced"), "balanced: each class counts alike, also a rare one"
+    )
+    weights: str | None = setting(None, of.text("COLUMN"), "how much each sample counts (alike)")
 
     # How.
     lowest: float = setting(1e-6, of.positive, "lowest learning rate", "from")
@@ -303,11 +307,16 @@ def check_net(config: Config) -> None:
             raise Refused("--head fused: computes in float32; expected no --precision")
         if config.task == "regression":
             raise Refused("--head fused: has the loss of classes; expected --head dense")
+    if config.class_weight and config.task == "regression":
+        raise Refused("--class-weight: numbers have no classes; expected no --task regression")
     if mixes := [name for name in config.augment if name in MIXES]:
         if config.program == MODULE:
             raise Refused(f"--augment {mixes[0]}: the loss of Module takes no mixed labels")
         if config.head == "fused":
             raise Refused(f"--augment {mixes[0]}: mixes labels; expected --head dense")
+        if config.class_weight or config.weights:
+            option = "--class-weight" if config.class_weight else "--weights"
+            raise Refused(f"--augment {mixes[0]}: mixes samples; expected no {option}")
 
 
 def check_step(hybridize: str, clip: float | None, accumulate: int, precision: str) -> None:

@@ -45,7 +45,15 @@ def batches_for(data: Data, options: Config) -> tuple[ArrayBatches, ArrayBatches
     Refused
         Samples that are no images are to be changed.
     """
-    learned = ArrayBatches(data.x, data.y, options.batch_size * options.accumulate)
+    size, weights = options.batch_size * options.accumulate, data.weights
+    if options.class_weight:
+        from sklearn.utils.class_weight import compute_sample_weight
+
+        balanced = compute_sample_weight(options.class_weight, data.y)
+        weights = balanced if weights is None else balanced * weights
+    if weights is not None:
+        weights = (weights / weights.mean()).astype("float32")  # the learning rate means the same
+    learned = ArrayBatches(data.x, data.y, size, weights)
     held_out = ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size)
     how = options.augment
     if not how:
@@ -72,6 +80,7 @@ def reading(options: Config) -> Reading:
         decimal=options.decimal,
         asked=options.task is None,
         skip_broken=options.skip_broken,
+        weights=options.weights,
     )
 
 

@@ -46,10 +46,12 @@ def test_data_without_its_option(tmp_path):
 
 
 EVERYTHING = {
-    "augment": ("flip", "mixup"),
+    "augment": ("flip", "crop"),
     "skip_broken": True,
     "steps_per_epoch": None,
     "metric": "rmse",
+    "class_weight": None,
+    "weights": "w",
     "program": "train",
     "data": "mnist:/data",
     "validation": "mnist:/more",
@@ -106,14 +108,14 @@ def test_everything_given(monkeypatch):
     line = (
         "--data mnist:/data --validation mnist:/more --task regression --target price "
         "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
-        "--columns year:category --encoding utf-16 --decimal , --augment mixup,flip --skip-broken "
+        "--columns year:category --encoding utf-16 --decimal , --augment crop,flip --skip-broken "
         "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
         "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet "
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
-        "--kvstore dist_sync --tensorboard ~/tb --metric rmse"
+        "--kvstore dist_sync --tensorboard ~/tb --metric rmse --weights w"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

@@ -42,6 +42,7 @@ class Data:
     resized : images were resized
     skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
+    weights : (n,), of the samples to learn from; None where all count alike
     """
 
     x: np.ndarray
@@ -60,6 +61,7 @@ class Data:
     resized: bool = False
     notes: tuple[str, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
+    weights: np.ndarray | None = None
 
     @property
     def features(self) -> int:
@@ -127,6 +129,7 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
         "features": tuple(column.name for column in used),
         "columns": tuple(f"{column.name}:{column.kind}" for column in used),
         "ignore": (),  # of which none is used
+        "weights": None,  # nor of these
     }
     alike = {"shape": shape, "size": size, "white": samples.pixels}
     found = read(name, replace(how, target=samples.target, **columns, **alike))
@@ -167,6 +170,7 @@ def prepare(samples: Samples, how: Reading) -> Data:
         x, y, held_out_x, held_out_y, goal, shape, mean, std, shift, target_shift,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
         samples.skipped | (samples.held_out.skipped if samples.held_out else {}),
+        None if samples.weights is None else samples.weights[learned],
     )  # fmt: skip
 
 

@@ -53,6 +53,8 @@ class Reading:
     asked : bool
         Numbers of classes are refused where they are many; the user has not said that they are
         classes.
+    weights : str, optional
+        The column of a table, or the array of a npz, that says how much each sample counts.
     """
 
     regression: bool = False
@@ -69,6 +71,7 @@ class Reading:
     encoding: str = "utf-8"
     decimal: str | None = None
     asked: bool = False
+    weights: str | None = None
 
 
 @dataclass
@@ -86,6 +89,7 @@ class Samples:
     held_out : samples that the file holds out
     skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
+    weights : (n,) numbers from 0, where samples do not count alike
     """
 
     x: np.ndarray
@@ -102,6 +106,7 @@ class Samples:
     held_out: Samples | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    weights: np.ndarray | None = None
 
     def at(self, i: int, array: str) -> str:
         """Where sample i is, for a message about an array: x or y, by its name."""

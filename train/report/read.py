@@ -247,7 +247,7 @@ def read_data(config: dict[str, Any], run: TrainedRun, source: Source) -> Data:
         columns=names("columns"),
         **{
             key: value
-            for key in ("encoding", "decimal")
+            for key in ("encoding", "decimal", "weights")
             if (value := lookup(config, "options", key))
         },
     )

@@ -114,6 +114,7 @@ NET = Type(
     net_of,
     "NET",
 )
+
 RATES = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
 
 
@@ -162,6 +163,9 @@ class Config:
         None, of.choice("balanced"), "balanced: each class counts alike, also a rare one"
     )
     weights: str | None = setting(None, of.text("COLUMN"), "how much each sample counts (alike)")
+    holdout: str | None = setting(
+        None, of.holdout, "a share, a fold such as 2/5, group:COLUMN or time:COLUMN (0.2)"
+    )
 
     # How.
     lowest: float = setting(1e-6, of.positive, "lowest learning rate", "from")
@@ -185,7 +189,7 @@ class Config:
         {}, of.options, "an option of the optimizer, such as beta1=0.95; again for more"
     )
     weight_decay: float = setting(0.0, of.not_negative, "the optimizer's wd")
-    seed: int = setting(0, of.whole(0), "of initialization and order")
+    seed: int = setting(0, of.whole(0), "of initialization, order and held-out samples")
     lr: float | None = setting(None, of.positive, f"learning rate ({RATES}; else the optimizer's)")
     schedule: str = setting("constant", of.choice(*SCHEDULES), "of the learning rate, see below")
     schedule_option: dict[str, Any] = setting(
@@ -307,6 +311,8 @@ def check_net(config: Config) -> None:
             raise Refused("--head fused: computes in float32; expected no --precision")
         if config.task == "regression":
             raise Refused("--head fused: has the loss of classes; expected --head dense")
+    if config.holdout and config.validation:
+        raise Refused("--holdout: --validation names the held-out samples; expected one of both")
     if config.class_weight and config.task == "regression":
         raise Refused("--class-weight: numbers have no classes; expected no --task regression")
     if mixes := [name for name in config.augment if name in MIXES]:

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -76,6 +77,7 @@ def described(data: Data) -> dict[str, Any]:
     return {
         "samples": len(data.x),
         "held_out": len(data.held_out_x),
+        "split": data.split and asdict(data.split),
         "shape": data.shape,
         "task": task.name,
         "classes": task.classes,

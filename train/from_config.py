@@ -14,6 +14,7 @@ from .config import DETECT, MIXES, Config
 from .data import ArrayBatches, Data, Reading, steps
 from .data.augment import Augmented
 from .data.images import image_shape
+from .data.samples import Split
 from .metrics import chosen
 from .schedules import Schedule, check
 from .scores import ROWS
@@ -81,6 +82,7 @@ def reading(options: Config) -> Reading:
         asked=options.task is None,
         skip_broken=options.skip_broken,
         weights=options.weights,
+        split=Split(options.holdout, options.seed),
     )
 
 

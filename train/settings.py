@@ -23,6 +23,7 @@ __all__ = [
     "contexts",
     "expect",
     "flag",
+    "holdout",
     "joined",
     "names",
     "not_negative",
@@ -171,6 +172,24 @@ def size_of(value: Any) -> tuple[int, int] | None:
 
 
 size = Type("height and width in pixels, such as 32 or 32,48", size_of, "H,W")
+
+
+SPLIT = re.compile(r"(?:(0?\.\d+)|(\d{1,3})/(\d{1,3}))?,?(?:(group|time):(.+))?", re.DOTALL)
+
+
+def holdout_of(value: Any) -> str | None:
+    text = str(value) if isinstance(value, str | float) else ""
+    share, fold, folds, _, column = (match := SPLIT.fullmatch(text)) and match.groups() or [""] * 5
+    right = float(share or 1) > 0 and (not folds or 1 <= int(fold) <= int(folds) > 1)
+    return text if right and (share or folds or column) else None
+
+
+holdout = Type(
+    "a share such as 0.2, a fold such as 2/5, group:COLUMN, time:COLUMN, or 0.1,time:COLUMN "
+    "(--validation names a file)",
+    holdout_of,
+    "HOW",
+)
 
 
 def names_of(value: Any) -> tuple[str, ...] | None:

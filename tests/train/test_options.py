@@ -52,6 +52,7 @@ EVERYTHING = {
     "metric": "rmse",
     "class_weight": None,
     "weights": "w",
+    "holdout": None,
     "program": "train",
     "data": "mnist:/data",
     "validation": "mnist:/more",

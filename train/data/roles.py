@@ -42,8 +42,8 @@ def columns_of(table: Table, how: Reading) -> tuple[str | None, list[Column]]:
         columns or targets cannot be used; the message names all of these.
     """
     target, given = (how.target or table.names[-1]) if how.labelled else None, given_kinds(how)
-    named = [*filter(None, [target, how.weights])]
-    for name in (*named, *how.features, *how.ignore, *given):
+    named = [*filter(None, [target, how.weights, how.split.group])]
+    for name in (*named, *filter(None, [how.split.column]), *how.features, *how.ignore, *given):
         if name not in table.names:
             raise Refused(f"it has no column {shown(name)}; it has {listed(table.names)}")
     expect_apart(target, how)
@@ -74,11 +74,11 @@ def expect_apart(target: str | None, how: Reading) -> None:
         The target is among the features; or a column to be ignored is the target, or is not among
         the features.
     """
-    if how.weights and how.weights in (target, *how.features):
-        option = "--target" if how.weights == target else "--features"
-        raise Refused(
-            f"--weights {quoted(how.weights)}: it is of {option}; expected a column of its own"
-        )
+    for option, name in (("--weights", how.weights), ("--holdout", how.split.column)):
+        is_free = option == "--holdout" and not how.split.group  # times are features, too
+        if name and (name == target or (name in how.features and not is_free)):
+            of = "--target" if name == target else "--features"
+            raise Refused(f"{option} {quoted(name)}: it is of {of}; expected another column")
     if target in how.features:
         raise Refused(
             f"--features {quoted(str(target))}: it is the target; expected a --target of "

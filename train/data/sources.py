@@ -110,6 +110,7 @@ def expect_used(name: str, how: Reading) -> None:
     """
     names = "target", "features", "ignore", "columns", "decimal", "weights"
     given = [f"--{option}" for option in names if getattr(how, option)]
+    given += ["--holdout of a column"] * bool(how.split.column)
     is_npz = name.lower().endswith(".npz") and given == ["--weights"]
     if given and not (is_table(name) or is_npz):
         raise Refused(f"it has no columns; expected no {given[0]}, which is for {DESCRIBED} files")

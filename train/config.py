@@ -86,7 +86,7 @@ WITHOUT = {
     "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
     "pretrained head class_weight weights kvstore",
     FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
-    "kvstore config resume checkpoint_steps tensorboard",
+    "folds repeat kvstore config resume checkpoint_steps tensorboard",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
 NO_FILE_HAS = ("config", "resume", "overwrite")
@@ -206,6 +206,13 @@ class Config:
         None, of.share, "use the weights' moving mean, such as 0.99 (the last weights)"
     )
 
+    folds: int | None = setting(
+        None, of.whole(2), "train again with each of so many parts held out, for mean and deviation"
+    )
+    repeat: int | None = setting(
+        None, of.whole(2), "train with so many seeds, the first of which is --seed"
+    )
+
     # Where.
     ctx: tuple[tuple[str, int], ...] = setting(
         (("cpu", 0),), of.contexts, "cpu, gpu, gpu:1, or several: gpu:0,gpu:1 (cpu)"
@@ -313,6 +320,14 @@ def check_net(config: Config) -> None:
             raise Refused("--head fused: has the loss of classes; expected --head dense")
     if config.holdout and config.validation:
         raise Refused("--holdout: --validation names the held-out samples; expected one of both")
+    if config.folds or config.repeat:
+        option = "--folds" if config.folds else "--repeat"
+        fold = of.SPLIT.fullmatch(config.holdout or "")
+        if config.folds and (config.validation or (fold and fold[2])):
+            by = "--validation" if config.validation else f"--holdout {config.holdout}"
+            raise Refused(f"--folds: {by} says what is held out; expected one of both")
+        if config.kvstore == "dist_sync":
+            raise Refused(f"{option}: trains in one process; expected no --kvstore dist_sync")
     if config.class_weight and config.task == "regression":
         raise Refused("--class-weight: numbers have no classes; expected no --task regression")
     if mixes := [name for name in config.augment if name in MIXES]:

@@ -52,10 +52,12 @@ EVERYTHING = {
     "metric": "rmse",
     "class_weight": None,
     "weights": "w",
-    "holdout": None,
+    "holdout": "0.1",
+    "folds": 3,
+    "repeat": 2,
     "program": "train",
     "data": "mnist:/data",
-    "validation": "mnist:/more",
+    "validation": None,
     "task": "regression",
     "target": "price",
     "features": ("a", "b, c"),
@@ -100,14 +102,14 @@ EVERYTHING = {
     "patience": 3,
     "tensorboard": Path("/home/someone/tb"),
     "engine": "mxnet",
-    "kvstore": "dist_sync",
+    "kvstore": "local",
 }
 
 
 def test_everything_given(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     line = (
-        "--data mnist:/data --validation mnist:/more --task regression --target price "
+        "--data mnist:/data --task regression --target price "
         "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
         "--columns year:category --encoding utf-16 --decimal , --augment crop,flip --skip-broken "
         "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
@@ -116,7 +118,8 @@ def test_everything_given(monkeypatch):
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
-        "--kvstore dist_sync --tensorboard ~/tb --metric rmse --weights w"
+        "--kvstore local --tensorboard ~/tb --metric rmse --weights w --holdout 0.1 "
+        "--folds 3 --repeat 2"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

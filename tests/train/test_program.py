@@ -116,6 +116,9 @@ OPTIONS = {
     "heads": None,
     "pretrained": None,
     "head": None,
+    "class_weight": None,
+    "weights": None,
+    "holdout": None,
     "epochs": 30,
     "batch_size": 64,
     "optimizer": "adam",
@@ -129,6 +132,8 @@ OPTIONS = {
     "accumulate": 1,
     "precision": "float32",
     "average": None,
+    "folds": None,
+    "repeat": None,
     "seed": 0,
     "hybridize": "none",
     "ctx": "cpu:0",
@@ -153,6 +158,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "samples": 1438, "held_out": 359, "shape": [8, 8], "mean": 0, "std": 0,
         "task": "classification", "classes": list("0123456789"), "columns": [], "pixels": 16,
         "resized": False, "skipped": {}, "codes": [], "table": [], "offset": 0, "unit": 1,
+        "split": {"holdout": None, "seed": 0},
         "target": {"name": None, "mean": 0, "std": 1, "offset": 0, "unit": 1},
     }  # fmt: skip
     parameters = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10

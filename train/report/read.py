@@ -29,7 +29,7 @@ from ..task import Detection, Task
 from .measured import Importance, Measured, importance
 from .names import REARRANGING, names_of
 
-__all__ = ["RunReport", "Source", "Statistics", "lookup", "read_runs"]
+__all__ = ["RunReport", "Source", "Statistics", "lookup", "read_runs", "split_of"]
 
 ACTIVATIONS = 256  # held-out samples that activations are measured on
 MAP = Score("map", Detection().metric_title, "detections", lambda *_: math.nan, form=".2%")

@@ -80,7 +80,7 @@ GROUPS = {"data": "what to learn", "lowest": "how", "ctx": "where"}  # from this
 WITHOUT = {
     "train": "lowest highest steps",
     MODULE: "lowest highest steps net activation norm dropout residual patch units depth heads "
-    "pretrained head class_weight weights schedule schedule_option warmup clip accumulate "
+    "pretrained head class_weight weights freeze schedule schedule_option warmup clip accumulate "
     "precision hybridize average kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
     "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
@@ -190,7 +190,11 @@ class Config:
     )
     weight_decay: float = setting(0.0, of.not_negative, "the optimizer's wd")
     seed: int = setting(0, of.whole(0), "of initialization, order and held-out samples")
-    lr: float | None = setting(None, of.positive, f"learning rate ({RATES}; else the optimizer's)")
+    lr: dict[str, float] = setting(
+        {},
+        of.rates,
+        f"learning rate ({RATES}; else the optimizer's), or PATTERN=RATE; again for more",
+    )
     schedule: str = setting("constant", of.choice(*SCHEDULES), "of the learning rate, see below")
     schedule_option: dict[str, Any] = setting(
         {}, of.options, "an option of the schedule, such as final=0.01; again for more"
@@ -206,6 +210,9 @@ class Config:
         None, of.share, "use the weights' moving mean, such as 0.99 (the last weights)"
     )
 
+    freeze: tuple[str, ...] = setting(
+        (), of.patterns, "parameters not to learn, such as features.* (none)"
+    )
     folds: int | None = setting(
         None, of.whole(2), "train again with each of so many parts held out, for mean and deviation"
     )
@@ -318,6 +325,8 @@ def check_net(config: Config) -> None:
             raise Refused("--head fused: computes in float32; expected no --precision")
         if config.task == "regression":
             raise Refused("--head fused: has the loss of classes; expected --head dense")
+    if config.program == MODULE and (own := {*config.lr} - {"*"}):
+        raise Refused(f"--lr {own.pop()}: Module has one learning rate; expected --lr RATE")
     if config.holdout and config.validation:
         raise Refused("--holdout: --validation names the held-out samples; expected one of both")
     if config.folds or config.repeat:

@@ -47,10 +47,11 @@ def add_notes(graph: Any, notes: Mapping[str, str]) -> None:
 
 def describe(options: Config, data: Data, learner: Any) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
-    task = data.task
+    task, rate = data.task, settings_of(options)["learning_rate"]
+    rates = {"*": rate} | options.lr
     return {
         "options": options.as_json()
-        | {"engine": engine.name(), "lr": settings_of(options)["learning_rate"]},
+        | {"engine": engine.name(), "lr": rates if len(rates) > 1 else rate},
         "engine": engine.describe(),
         "data": described(data),
         "network": {

@@ -21,13 +21,13 @@ from layers.saving import (
     restore_optimizer_state,
 )
 
-from . import Refused
+from . import Refused, by_name
 from .averaging import Average, fill
 from .config import HYBRIDIZE, MIXES, Config
-from .data import Data
+from .data import Data, listed
 from .description import add_notes, notes_of
 from .metrics import ScaledSquare, WithMetric, cross_entropy, ignored_label, named
-from .nets import initialize, net_of, try_out
+from .nets import initialize, net_of, own, try_out
 from .optimizers import settings_of
 from .precision import Cast, check_precision, in_float32, is_rounded, loss_scaler, without_rounding
 from .scaling import with_scaling
@@ -415,10 +415,13 @@ def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **option
     """
     with workers.agreeing():
         check_learner(config.hybridize, ctx, config.precision)
-        net = with_scaling(net_of(config, data), data)
+        bare = net_of(config, data)
+        net = with_scaling(bare, data)
         initialize(net, ctx)
         summary = try_out(net, config, data, ctx[0])
-    trainer = trainer_of(net, config.optimizer, settings_of(config), workers.kvstore)
+        frozen = by_name.freeze(own(bare), config.freeze, "--freeze")
+        trainer = trainer_of(net, config.optimizer, settings_of(config), workers.kvstore)
+        by_name.set_rates(own(bare), config.lr, trainer.optimizer, "--lr")
     loss = loss_of(data.task, shares={*MIXES} & {*config.augment})
     if config.head == "fused":
         from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
@@ -430,7 +433,7 @@ def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **option
         accumulate=config.accumulate, precision=config.precision, casts=True, workers=workers,
         **options,
     )  # fmt: skip
-    learner.lines = [table(summary), ""]
+    learner.lines = [table(summary), *[f"frozen: {listed(frozen)}"] * bool(frozen), ""]
     return learner
 
 

@@ -7,7 +7,8 @@ import math
 import random
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from layers.engine import gluon, mx
 
-from . import Diverged, arguments, checkpoint
+from . import Diverged, arguments, by_name, checkpoint
 from .config import check_step, checked
 from .data import ArrayBatches, Batches, batches_of
 from .labels import check_labels
@@ -41,7 +42,7 @@ def fit(
     epochs: int = 1,
     batch_size: int = 64,
     optimizer: Any = "adam",
-    learning_rate: float | None = None,
+    learning_rate: float | dict[str, float] | None = None,
     optimizer_params: dict[str, Any] | None = None,
     ctx: Any = None,
     seed: int | None = 0,
@@ -54,6 +55,7 @@ def fit(
     kvstore: str = "device",
     steps_per_epoch: int | None = None,
     learner: type[Learner] = Learner,
+    freeze: Sequence[str] = (),
 ) -> list[Epoch]:
     """Train a net, w ← w - lr · Σ weight ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
@@ -83,6 +85,9 @@ def fit(
         With `learning_rate` and the other `optimizer_params`, where it is a name. What they leave
         out is as in ``python -m train``: a learning rate of 0.005 for ``"adam"``; 0.3, with a
         momentum of 0.9, for ``"sgd"``; the optimizer's own settings for all others.
+    learning_rate : float or dict, optional
+        Or rates by patterns, as of `freeze`: ``{"*": 0.001, "output.*": 0.01}``. The last one that
+        matches counts; ``"*"`` is the rate of the optimizer, and a schedule changes all alike.
     ctx : Context or list of Context
         Each batch is divided among several.
     seed : int or None
@@ -117,6 +122,9 @@ def fit(
         an iterable has no end.
     learner : type
         `train.learner.Learner`, or a subclass of it with a step of its own.
+    freeze : list of str
+        Patterns of `fnmatch`, such as ``"features.*"``, of the names that `save_parameters` gives
+        the parameters that are not learned. After the training they are as they were before.
 
     Returns
     -------
@@ -140,10 +148,12 @@ def fit(
     """
     seed = arguments.check_start(seed, kvstore)
     workers = Workers(kvstore)
-    with workers.telling_of_loss():
+    with workers.telling_of_loss(), ExitStack() as stack:
         with workers.agreeing():
             measure, metrics = chosen(metric)
             arguments.check(net, loss, callbacks, learner, resume, hybridize)
+            stack.enter_context(by_name.restored(net))
+            frozen = by_name.freeze(net, checked(freeze=freeze)["freeze"])
             epochs, batch_size, steps_per_epoch = checked(
                 epochs=epochs, batch_size=batch_size, steps_per_epoch=steps_per_epoch
             ).values()
@@ -161,12 +171,15 @@ def fit(
             for name, part in (("data", batches), ("validation", held_out)):
                 check_labels(loss, measure.metric, outputs, name, part)
         trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
+        rates = dict(learning_rate) if isinstance(learning_rate, Mapping) else {}
+        by_name.set_rates(net, rates, trainer.optimizer)
         loss = WithMetric(loss, measure.metric) if is_computed(measure) else loss
         learns = learner(net, loss, trainer, contexts, hybridize, **how, workers=workers)
         run = Run(
             learns, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
-            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)},
+            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)}
+            | ({"freeze": frozen} if frozen else {}) | ({"learning_rates": rates} if rates else {}),
             steps_per_epoch=steps_per_epoch,
         )  # fmt: skip
         try:

@@ -19,7 +19,7 @@ from .precision import without_rounding
 from .summary import Summary, summarize
 from .workers import refusing
 
-__all__ = ["Images", "first_call", "initialize", "net_of", "try_out", "width"]
+__all__ = ["Images", "first_call", "initialize", "net_of", "own", "try_out", "width"]
 
 # The options of nets whose names are not those of arguments.
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
@@ -104,10 +104,23 @@ def resnet(image: tuple, channels: int, hidden_channels: int, depth: int):
 
 def of_images(net, shape: tuple[int, ...]):
     """A network of images as one of rows."""
-    found = gluon.nn.HybridSequential()
+    return behind(Images(shape), net)
+
+
+class Behind(gluon.nn.HybridSequential):
+    """A net, behind a block that rows go through first."""
+
+
+def behind(first, net) -> Behind:
+    found = Behind()
     with found.name_scope():
-        found.add(Images(shape), net)
+        found.add(first, net)
     return found
+
+
+def own(net):
+    """Return the net that --net names, of what `net_of` returns."""
+    return net[1] if isinstance(net, Behind) else net
 
 
 class Images(gluon.HybridBlock):
@@ -170,10 +183,7 @@ def made_by_user(name: str, data: Data):
         return of_images(net, data.shape)
     if len(shape) == 1:
         return net
-    found = gluon.nn.HybridSequential()
-    with found.name_scope():
-        found.add(gluon.nn.HybridLambda(lambda F, x: F.reshape(x, shape=(-1, *shape))), net)
-    return found
+    return behind(gluon.nn.HybridLambda(lambda F, x: F.reshape(x, shape=(-1, *shape))), net)
 
 
 def function_of(name: str, path: Path, function: str) -> Callable:

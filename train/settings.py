@@ -29,7 +29,9 @@ __all__ = [
     "not_negative",
     "options",
     "path",
+    "patterns",
     "positive",
+    "rates",
     "share",
     "size",
     "sizes",
@@ -239,6 +241,29 @@ def options_of(value: Any) -> dict[str, Any] | None:
     right = all(isinstance(name, str) and name.isidentifier() for name in found)
     return found if right else None
 
+
+def rates_of(value: Any) -> dict[str, float] | None:
+    given = value if isinstance(value, dict) else {"*": value}
+    found = {pattern: positive.convert(rate) for pattern, rate in given.items()}
+    return found if all(isinstance(p, str) and p and rate for p, rate in found.items()) else None
+
+
+def rate_of(given: str) -> Any:
+    """Return {pattern: rate} of a text such as ``output.*=0.01``, or the rate of all."""
+    pattern, equals, rate = given.rpartition("=")
+    return {pattern.strip(): as_number(rate)} if equals else as_number(given)
+
+
+rates = Type(f"{positive.expected}, or PATTERN=RATE", rates_of, "RATE", rate_of)
+
+
+def patterns_of(value: Any) -> tuple[str, ...] | None:
+    parts = value.split(",") if isinstance(value, str) else value
+    right = isinstance(parts, list | tuple) and all(isinstance(p, str) and p for p in parts)
+    return tuple(parts) if right else None
+
+
+patterns = Type("patterns of parameters' names, such as features.*", patterns_of, "PATTERN")
 
 options = Type("a name and its value, such as momentum=0.9", options_of, "NAME=VALUE", option_of)
 

@@ -19,7 +19,7 @@ def test_nothing_given():
     options = parse([])
     assert options.data == "digits"
     assert options.ctx == (("cpu", 0),)
-    assert options.lr is None  # which the optimizer decides
+    assert options.lr == {}  # which the optimizer decides
     assert (options.net, options.hidden, options.of_net("hidden")) == ("mlp", None, [256, 128])
     assert options.engine is None
     assert re.fullmatch(r"runs/\d{4}-\d\d-\d\d-\d{6}-digits", str(options.out))
@@ -83,7 +83,8 @@ EVERYTHING = {
     "head": None,
     "optimizer": "sgd",
     "optimizer_option": {"momentum": 0.8, "lazy_update": False},
-    "lr": 1e-3,
+    "lr": {"*": 1e-3, "a.*": 0.1},
+    "freeze": ("a.*", "b"),
     "weight_decay": 1e-4,
     "schedule": "step",
     "schedule_option": {"every": 2},
@@ -119,7 +120,7 @@ def test_everything_given(monkeypatch):
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
         "--kvstore local --tensorboard ~/tb --metric rmse --weights w --holdout 0.1 "
-        "--folds 3 --repeat 2"
+        "--folds 3 --repeat 2 --freeze a.*,b --lr a.*=0.1"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

@@ -132,6 +132,7 @@ OPTIONS = {
     "accumulate": 1,
     "precision": "float32",
     "average": None,
+    "freeze": [],
     "folds": None,
     "repeat": None,
     "seed": 0,

@@ -2,7 +2,7 @@
 
 from .feed import ArrayBatches, Batches, Stream, batches, batches_of, numbers_of, steps
 from .prepare import Data, load
-from .samples import Reading, describe_not_finite, rows_not_finite, shown
+from .samples import Reading, describe_not_finite, listed, rows_not_finite, shown
 from .sources import describe_sources, read
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "batches_of",
     "describe_not_finite",
     "describe_sources",
+    "listed",
     "load",
     "numbers_of",
     "read",

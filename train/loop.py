@@ -68,8 +68,8 @@ def fit(
         most `batch_size` samples in an order that is drawn for each epoch. An iterable yields the
         batches of an epoch whenever it is iterated. Labels of classes are numbers from 0, of any
         dtype; each is looked at once, whether the net has an output for it. Weights (n,) are
-        factors of the losses of samples, not of other metrics; they are refused with
-        ``hybridize="step"``.
+        factors of the losses of samples, not of other metrics. x or y may be a tuple of arrays, for
+        ``net(*x)`` and ``loss(outputs, *y)``; a list of batches is an iterable, a tuple is not.
     loss : Block
         (outputs, y) to (n,), a number for each sample: a loss of gluon.
     metric : str, EvalMetric or list of them, optional
@@ -191,7 +191,7 @@ def fit(
 def train_from(run: Run, resume: str | Path | None) -> list[Epoch]:
     """Train, from the last checkpoint in the folder `resume`; return the history."""
     if isinstance(run.data, ArrayBatches):
-        run.learner.check_batch(run.data.samples // run.data.steps, run.data.weights)  # the least
+        run.learner.check_batch(run.data.samples // run.data.steps)  # the least
     checkpoint.expect_same_last(run.workers, resume and Path(resume))
     with run.workers.agreeing():
         if resume is not None:

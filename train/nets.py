@@ -11,7 +11,7 @@ from layers.engine import gluon, mx, nd
 
 from . import Refused, scaling
 from .config import NETS, Config
-from .data import Batches, Data
+from .data import Batches, Data, as_tuple
 from .data.images import image_shape
 from .messages import one_line
 from .own_file import described, load_file
@@ -19,7 +19,7 @@ from .precision import without_rounding
 from .summary import Summary, summarize
 from .workers import refusing
 
-__all__ = ["Images", "first_call", "initialize", "net_of", "own", "try_out", "width"]
+__all__ = ["Answering", "Images", "first_call", "initialize", "net_of", "own", "try_out", "width"]
 
 # The options of nets whose names are not those of arguments.
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
@@ -121,6 +121,17 @@ def behind(first, net) -> Behind:
 def own(net):
     """Return the net that --net names, of what `net_of` returns."""
     return net[1] if isinstance(net, Behind) else net
+
+
+class Answering(gluon.HybridBlock):
+    """A net, and a block that goes on where it ends."""
+
+    def __init__(self, net: gluon.HybridBlock, answers: gluon.HybridBlock, **kwargs):
+        super().__init__(**kwargs)
+        self.net, self.answers = net, answers
+
+    def hybrid_forward(self, F, x):
+        return self.answers(*self.net(x))
 
 
 class Images(gluon.HybridBlock):
@@ -235,9 +246,10 @@ def first_call(net, loss, batches: Batches, ctx: list, precision: str) -> Any:
         batch = next(iter(batches.batches()), None)
         if batch is None:
             raise Refused("data: there is no batch")
-        x = nd.array(without_rounding(batch[0][:2], precision), ctx=ctx[0])
-    with refusing(f"net: of x {x.shape} of data"):
-        return net(x)
+        x = [without_rounding(each[:2], precision) for each in as_tuple(batch[0])]
+        x = [nd.array(each, ctx=ctx[0]) for each in x]
+    with refusing(f"net: of x {', '.join(str(each.shape) for each in x)} of data"):
+        return net(*x)
 
 
 def try_out(net, options: Config, data: Data, ctx) -> Summary:

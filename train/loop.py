@@ -237,6 +237,7 @@ def train(run: Run) -> list[Epoch]:
 
 def one_epoch(run: Run) -> Epoch:
     """Learn from the batches of an epoch, and measure; a resumed one goes on where it was."""
+    run.tell("before_epoch")
     run.started = time.perf_counter() - run.meter.seconds
     for x, y, *weights in remaining(run):
         run.learner.learn(x, y, run.meter, *weights)

@@ -12,7 +12,7 @@ from layers.engine import gluon
 from . import Refused
 from .data import listed
 
-__all__ = ["freeze", "restored", "set_rates"]
+__all__ = ["freezing", "frozen", "set_rates"]
 
 
 def named(net: gluon.Block) -> dict[str, gluon.Parameter]:
@@ -37,8 +37,8 @@ def matching(net: gluon.Block, option: str, pattern: str) -> dict[str, gluon.Par
     return found
 
 
-def freeze(net: gluon.Block, patterns: Sequence[str], option: str = "freeze") -> list[str]:
-    """Have parameters not learned, and return their names; raises as `matching`."""
+def frozen(net: gluon.Block, patterns: Sequence[str], option: str = "freeze") -> list[str]:
+    """Freeze parameters, and return their names; raises as `matching`."""
     found: dict[str, gluon.Parameter] = {}
     for pattern in patterns:
         found |= matching(net, option, pattern)
@@ -47,26 +47,33 @@ def freeze(net: gluon.Block, patterns: Sequence[str], option: str = "freeze") ->
     return [*found]
 
 
+@contextmanager
+def freezing(net: gluon.Block, freeze: Sequence[str] | None) -> Iterator[list[str]]:
+    """Freeze parameters inside the `with` statement; their names.
+
+    After it all parameters are learned, and at the rates, as before it. Raises as `matching`.
+    """
+    before = [(p, p.grad_req, p.lr_mult) for p in named(net).values()]
+    try:
+        yield frozen(net, freeze or ())
+    finally:
+        for parameter, grad_req, lr_mult in before:
+            parameter.grad_req, parameter.lr_mult = grad_req, lr_mult
+
+
 def set_rates(
-    net: gluon.Block, rates: Mapping[str, float], optimizer: Any, option: str = "learning_rate"
-) -> None:
+    net: gluon.Block, rates: Any, optimizer: Any, option: str = "learning_rate"
+) -> dict[str, float]:
     """Give parameters rates of their own, as multiples of that which a schedule changes.
 
-    Of several patterns that match a name the last one counts. Raises as `matching`.
+    Return the rates by patterns: none, where they are one number. Of several patterns that match a
+    name the last one counts. Raises as `matching`.
     """
+    if not isinstance(rates, Mapping):
+        return {}
     schedule = optimizer.lr_scheduler
     base = schedule.base_lr if schedule else optimizer.learning_rate
     for pattern, rate in rates.items():
         for parameter in matching(net, option, pattern).values():
             parameter.lr_mult = rate / base
-
-
-@contextmanager
-def restored(net: gluon.Block) -> Iterator[None]:
-    """After the `with` statement parameters are learned, and at the rates, as before it."""
-    before = [(p, p.grad_req, p.lr_mult) for p in named(net).values()]
-    try:
-        yield
-    finally:
-        for parameter, grad_req, lr_mult in before:
-            parameter.grad_req, parameter.lr_mult = grad_req, lr_mult
+    return dict(rates)

@@ -431,7 +431,7 @@ def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **option
         net = with_scaling(bare, data)
         initialize(net, ctx)
         summary = try_out(net, config, data, ctx[0])
-        frozen = by_name.freeze(own(bare), config.freeze, "--freeze")
+        frozen = by_name.frozen(own(bare), config.freeze, "--freeze")
         trainer = trainer_of(net, config.optimizer, settings_of(config), workers.kvstore)
         by_name.set_rates(own(bare), config.lr, trainer.optimizer, "--lr")
     loss = loss_of(data.task, shares={*MIXES} & {*config.augment})

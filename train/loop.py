@@ -7,7 +7,7 @@ import math
 import random
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from .config import check_step, checked
 from .data import ArrayBatches, Batches, batches_of
 from .labels import check_labels
 from .learner import Learner, check_learner, trainer_of
-from .metrics import WithMetric, chosen, is_computed, values_of
+from .metrics import WithMetric, is_computed, values_of
 from .nets import first_call
 from .optimizers import check_arguments, numbers_of
 from .state import Callback, Epoch, Meter, Run
@@ -150,16 +150,14 @@ def fit(
     workers = Workers(kvstore)
     with workers.telling_of_loss(), ExitStack() as stack:
         with workers.agreeing():
-            measure, metrics = chosen(metric)
             arguments.check(net, loss, callbacks, learner, resume, hybridize)
-            stack.enter_context(by_name.restored(net))
-            frozen = by_name.freeze(net, checked(freeze=freeze)["freeze"])
+            measure, metrics = arguments.metrics_of(metric, loss, validation, workers)
+            frozen = stack.enter_context(by_name.freezing(net, **checked(freeze=freeze)))
             epochs, batch_size, steps_per_epoch = checked(
                 epochs=epochs, batch_size=batch_size, steps_per_epoch=steps_per_epoch
             ).values()
             how = checked(clip=clip, accumulate=accumulate, precision=precision)
             check_step(**checked(hybridize=hybridize), **how)
-            arguments.check_metrics(loss, measure, metrics, validation, workers)
             contexts = arguments.contexts_of(ctx)
             check_learner(hybridize, contexts, precision)
             settings = check_arguments(optimizer, optimizer_params, learning_rate)
@@ -171,21 +169,18 @@ def fit(
             for name, part in (("data", batches), ("validation", held_out)):
                 check_labels(loss, measure.metric, outputs, name, part)
         trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
-        rates = dict(learning_rate) if isinstance(learning_rate, Mapping) else {}
-        by_name.set_rates(net, rates, trainer.optimizer)
+        rates = by_name.set_rates(net, learning_rate, trainer.optimizer)
         loss = WithMetric(loss, measure.metric) if is_computed(measure) else loss
         learns = learner(net, loss, trainer, contexts, hybridize, **how, workers=workers)
         run = Run(
             learns, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
-            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)}
-            | ({"freeze": frozen} if frozen else {}) | ({"learning_rates": rates} if rates else {}),
+            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer),
+                     "freeze": frozen or None, "learning_rates": rates or None},
             steps_per_epoch=steps_per_epoch,
         )  # fmt: skip
-        try:
-            return train_from(run, resume)
-        finally:
-            learns.finish()
+        stack.callback(learns.finish)
+        return train_from(run, resume)
 
 
 def train_from(run: Run, resume: str | Path | None) -> list[Epoch]:

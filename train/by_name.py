@@ -38,10 +38,11 @@ def matching(net: gluon.Block, option: str, pattern: str) -> dict[str, gluon.Par
 
 
 def frozen(net: gluon.Block, patterns: Sequence[str], option: str = "freeze") -> list[str]:
-    """Freeze parameters, and return their names; raises as `matching`."""
+    """Freeze parameters, and return the names of those that were learned; raises as `matching`."""
     found: dict[str, gluon.Parameter] = {}
     for pattern in patterns:
         found |= matching(net, option, pattern)
+    found = {name: p for name, p in found.items() if p.grad_req != "null"}
     for parameter in found.values():
         parameter.grad_req = "null"
     return [*found]

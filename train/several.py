@@ -61,7 +61,7 @@ def summarize(options: Config, runs: list[Config]) -> None:
         raise Refused(f"--out {options.out}: {error.strerror or error}") from error
     counts = {"folds": options.folds, "seeds": options.repeat}
     title = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    say(f"\n{table(values, title)}\n", sys.stdout)
+    say(f"\n{table(values, title)}", sys.stdout)
 
 
 def held_out(config: dict[str, Any]) -> dict[str, float]:

@@ -235,7 +235,8 @@ def test_module_from_the_command_line(engine, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(MODULE_FILES)
     done = forks.run(["-m", "train.module", "--lr", "no"], env=env)
-    assert done.stderr == "train.module: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+    expected = "expected a number above 0, such as 0.01, or PATTERN=RATE, not 'no'"
+    assert done.stderr == f"train.module: --lr: {expected}\n"
 
 
 def test_module_with_too_few_held_out_samples(run, tmp_path):
@@ -528,7 +529,10 @@ def test_from_the_command_line(engine, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     done = subprocess_run("-m", "train", "--lr", "no")
     assert done.returncode == 2
-    assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+    assert (
+        done.stderr
+        == "train: --lr: expected a number above 0, such as 0.01, or PATTERN=RATE, not 'no'\n"
+    )
 
 
 @pytest.mark.slow

@@ -28,8 +28,13 @@ def main(
         options = parse(argv, program)
         start_engine(options.engine, ("matplotlib", "tqdm"))
         from .run import run  # not before the engine has started
+        from .several import runs_of, summarize
 
-        run(options, getattr(import_module(module, __package__), made_by))
+        runs = runs_of(options)
+        for each in runs:
+            run(each, getattr(import_module(module, __package__), made_by))
+        if len(runs) > 1:
+            summarize(options, runs)
     return status.code
 
 

@@ -15,18 +15,22 @@ from . import NotFound, Refused
 from .checkpoint import Checkpoint
 from .config import checked
 from .learner import Learner
-from .metrics import Metric, is_computed
+from .metrics import Metric, chosen, is_computed
 from .saved import checkpoints
 from .state import Callback
 from .workers import TOGETHER, Workers, refusing
 
-__all__ = ["check", "check_metrics", "check_start", "contexts_of"]
+__all__ = ["check", "check_start", "contexts_of", "metrics_of"]
 
 # Methods of callbacks of other libraries (Keras, Lightning, MXNet's Estimator), and ours.
 ELSEWHERE = {
     "on_train_begin": "begin",
     "on_train_start": "begin",
     "train_begin": "begin",
+    "on_epoch_begin": "before_epoch",
+    "on_epoch_start": "before_epoch",
+    "on_train_epoch_start": "before_epoch",
+    "epoch_begin": "before_epoch",
     "on_batch_end": "after_step",
     "on_train_batch_end": "after_step",
     "batch_end": "after_step",
@@ -70,21 +74,24 @@ def check_outputs(loss: gluon.Block, measure: Metric, metrics: list) -> None:
         )
 
 
-def check_metrics(
-    loss: gluon.Block, measure: Metric, metrics: list, validation: Any, workers: Workers
-) -> None:
-    """Refuse metrics where outputs are no scores, or one process has not all held-out samples.
+def metrics_of(
+    metric: Any, loss: gluon.Block, validation: Any, workers: Workers
+) -> tuple[Metric, list]:
+    """Return the metric that tells which epoch is best, and those of all held-out samples.
 
     Raises
     ------
     Refused
-        The loss makes the scores, there is no validation, or there are several processes.
+        There is none of a name, the loss makes the scores, there is no validation, or there are
+        several processes, of which none has all held-out samples.
     """
+    measure, metrics = chosen(metric)
     check_outputs(loss, measure, metrics)
     if metrics and validation is None:
         raise Refused(f"metric: {metrics[0].name}: expected validation, on which it is measured")
     if metrics and workers.count > 1:
         raise Refused(f"metric: {metrics[0].name}: of several processes expected accuracy or mae")
+    return measure, metrics
 
 
 def expect_blocks(**values: Any) -> None:

@@ -64,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         if kind is of.flag:
             group.add_argument(flag, dest=each.name, help=about, action="store_true")
             return
-        action = AddOption if kind is of.options else "store"
+        action = AddOption if kind in (of.options, of.rates) else "store"
         group.add_argument(
             flag,
             dest=each.name,

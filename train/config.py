@@ -80,14 +80,14 @@ GROUPS = {"data": "what to learn", "lowest": "how", "ctx": "where"}  # from this
 WITHOUT = {
     "train": "lowest highest steps",
     MODULE: "lowest highest steps profile net activation norm dropout residual patch units depth "
-    "heads pretrained head schedule schedule_option warmup clip accumulate precision hybridize "
-    "average kvstore",
+    "heads pretrained head class_weight weights freeze schedule schedule_option warmup clip "
+    "accumulate precision hybridize average kvstore",
     DETECT: "lowest highest steps metric task target features ignore columns encoding decimal "
     "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
-    "pretrained head kvstore",
+    "pretrained head class_weight weights kvstore",
     FIND_LR: "epochs steps_per_epoch max_steps max_time limit_batches overfit_batches fast_dev_run "
-    "profile patience metric lr schedule schedule_option warmup average "
-    "kvstore config resume checkpoint_steps tensorboard",
+    "profile patience metric lr schedule schedule_option warmup average folds repeat kvstore "
+    "config resume checkpoint_steps tensorboard",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
 NO_FILE_HAS = ("config", "resume", "overwrite")
@@ -115,6 +115,7 @@ NET = Type(
     net_of,
     "NET",
 )
+
 RATES = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
 
 
@@ -159,6 +160,13 @@ class Config:
     head: str | None = setting(
         None, of.choice("dense", "fused"), "last layer of a net of GluonCV, fused: with the loss"
     )
+    class_weight: str | None = setting(
+        None, of.choice("balanced"), "balanced: each class counts alike, also a rare one"
+    )
+    weights: str | None = setting(None, of.text("COLUMN"), "how much each sample counts (alike)")
+    holdout: str | None = setting(
+        None, of.holdout, "a share, a fold such as 2/5, group:COLUMN or time:COLUMN (0.2)"
+    )
 
     # How.
     lowest: float = setting(1e-6, of.positive, "lowest learning rate", "from")
@@ -192,8 +200,12 @@ class Config:
         {}, of.options, "an option of the optimizer, such as beta1=0.95; again for more"
     )
     weight_decay: float = setting(0.0, of.not_negative, "the optimizer's wd")
-    seed: int = setting(0, of.whole(0), "of initialization and order")
-    lr: float | None = setting(None, of.positive, f"learning rate ({RATES}; else the optimizer's)")
+    seed: int = setting(0, of.whole(0), "of initialization, order and held-out samples")
+    lr: dict[str, float] = setting(
+        {},
+        of.rates,
+        f"learning rate ({RATES}; else the optimizer's), or PATTERN=RATE; again for more",
+    )
     schedule: str = setting("constant", of.choice(*SCHEDULES), "of the learning rate, see below")
     schedule_option: dict[str, Any] = setting(
         {}, of.options, "an option of the schedule, such as final=0.01; again for more"
@@ -207,6 +219,16 @@ class Config:
     hybridize: str = setting("none", of.choice(*HYBRIDIZE), "see below")
     average: float | None = setting(
         None, of.share, "use the weights' moving mean, such as 0.99 (the last weights)"
+    )
+
+    freeze: tuple[str, ...] = setting(
+        (), of.patterns, "parameters not to learn, such as features.* (none)"
+    )
+    folds: int | None = setting(
+        None, of.whole(2), "train again with each of so many parts held out, for mean and deviation"
+    )
+    repeat: int | None = setting(
+        None, of.whole(2), "train with so many seeds, the first of which is --seed"
     )
 
     # Where.
@@ -318,11 +340,28 @@ def check_net(config: Config) -> None:
             raise Refused("--head fused: computes in float32; expected no --precision")
         if config.task == "regression":
             raise Refused("--head fused: has the loss of classes; expected --head dense")
+    if config.program == MODULE and (own := {*config.lr} - {"*"}):
+        raise Refused(f"--lr {own.pop()}: Module has one learning rate; expected --lr RATE")
+    if config.holdout and config.validation:
+        raise Refused("--holdout: --validation names the held-out samples; expected one of both")
+    if config.folds or config.repeat:
+        option = "--folds" if config.folds else "--repeat"
+        fold = of.SPLIT.fullmatch(config.holdout or "")
+        if config.folds and (config.validation or (fold and fold[2])):
+            by = "--validation" if config.validation else f"--holdout {config.holdout}"
+            raise Refused(f"--folds: {by} says what is held out; expected one of both")
+        if config.kvstore == "dist_sync":
+            raise Refused(f"{option}: trains in one process; expected no --kvstore dist_sync")
+    if config.class_weight and config.task == "regression":
+        raise Refused("--class-weight: numbers have no classes; expected no --task regression")
     if mixes := [name for name in config.augment if name in MIXES]:
         if config.program == MODULE:
             raise Refused(f"--augment {mixes[0]}: the loss of Module takes no mixed labels")
         if config.head == "fused":
             raise Refused(f"--augment {mixes[0]}: mixes labels; expected --head dense")
+        if config.class_weight or config.weights:
+            option = "--class-weight" if config.class_weight else "--weights"
+            raise Refused(f"--augment {mixes[0]}: mixes samples; expected no {option}")
 
 
 def check_step(hybridize: str, clip: float | None, accumulate: int, precision: str) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -46,10 +47,11 @@ def add_notes(graph: Any, notes: Mapping[str, str]) -> None:
 
 def describe(options: Config, data: Data, learner: Any) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
-    task = data.task
+    task, rate = data.task, settings_of(options)["learning_rate"]
+    rates = {"*": rate} | options.lr
     return {
         "options": options.as_json()
-        | {"engine": engine.name(), "lr": settings_of(options)["learning_rate"]},
+        | {"engine": engine.name(), "lr": rates if len(rates) > 1 else rate},
         "engine": engine.describe(),
         "data": described(data),
         "network": {
@@ -76,6 +78,7 @@ def described(data: Data) -> dict[str, Any]:
     return {
         "samples": len(data.x),
         "held_out": len(data.held_out_x),
+        "split": data.split and asdict(data.split),
         "shape": data.shape,
         "task": task.name,
         "classes": task.classes,

@@ -15,6 +15,7 @@ from .config import DETECT, MIXES, Config
 from .data import ArrayBatches, Data, Reading, steps
 from .data.augment import Augmented
 from .data.images import image_shape
+from .data.samples import Split
 from .metrics import chosen
 from .profile import Profile
 from .schedules import Schedule, check
@@ -54,7 +55,15 @@ def batches_for(data: Data, options: Config) -> tuple[ArrayBatches, ArrayBatches
     Refused
         Samples that are no images are to be changed.
     """
-    learned = ArrayBatches(data.x, data.y, options.batch_size * options.accumulate)
+    size, weights = options.batch_size * options.accumulate, data.weights
+    if options.class_weight:
+        from sklearn.utils.class_weight import compute_sample_weight
+
+        balanced = compute_sample_weight(options.class_weight, data.y)
+        weights = balanced if weights is None else balanced * weights
+    if weights is not None:
+        weights = (weights / weights.mean()).astype("float32")  # the learning rate means the same
+    learned = ArrayBatches(data.x, data.y, size, weights)
     held_out = ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size)
     how = options.augment
     if not how:
@@ -69,15 +78,14 @@ def batches_for(data: Data, options: Config) -> tuple[ArrayBatches, ArrayBatches
 
 def limited(data: Data, options: Config) -> Data:
     """Return the first samples of data, where --limit-batches or --overfit-batches ask for them."""
+    if not (count := options.overfit_batches or options.limit_batches):
+        return data
+    rows = slice(count * options.batch_size)
+    weights = data.weights if data.weights is None else data.weights[rows]
+    data = replace(data, x=data.x[rows], y=data.y[rows], weights=weights)
     if options.overfit_batches:
-        rows = options.overfit_batches * options.batch_size
-        x, y = data.x[:rows], data.y[:rows]
-        return replace(data, x=x, y=y, held_out_x=x, held_out_y=y)
-    if options.limit_batches:
-        rows = options.limit_batches * options.batch_size
-        held_out = {"held_out_x": data.held_out_x[:rows], "held_out_y": data.held_out_y[:rows]}
-        return replace(data, x=data.x[:rows], y=data.y[:rows], **held_out)
-    return data
+        return replace(data, held_out_x=data.x, held_out_y=data.y)
+    return replace(data, held_out_x=data.held_out_x[rows], held_out_y=data.held_out_y[rows])
 
 
 def reading(options: Config) -> Reading:
@@ -94,6 +102,8 @@ def reading(options: Config) -> Reading:
         decimal=options.decimal,
         asked=options.task is None,
         skip_broken=options.skip_broken,
+        weights=options.weights,
+        split=Split(options.holdout, options.seed),
     )
 
 

@@ -43,7 +43,8 @@ data:
   FILE.rec                 images in RecordIO, with FILE.idx beside it
 
 Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data
-without test samples a fifth is held out, the same part of each class and for every seed, or
+without test samples a fifth is held out, the same part of each class, drawn by --seed; --holdout
+0.1, group:COLUMN (whole groups), time:COLUMN (the last ones) or 2/5 (a fold) are others, and
 --validation names held-out samples. No training step sees them. Each column of a table is scaled
 by itself, pixels all alike; the saved net does it.
 
@@ -68,8 +69,8 @@ data:
                y_train, x_test, y_test. An object is its class, from 0, and its left, upper, right
                and lower edge in parts of the image; behind the last one of an image there is -1
 
-Of data without test samples a fifth is held out, the same part for every seed. Images are as large
-as they are in the data, and all alike.
+Of data without test samples a fifth is held out, drawn by --seed, or as much as --holdout says.
+Images are as large as they are in the data, and all alike.
 
 nets:
   ssd_lite        three feature maps, and a head of separable convolutions for each

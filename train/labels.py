@@ -44,10 +44,10 @@ def check_labels(loss: gluon.Block, metric: str, outputs: Any, name: str, batche
         return
     axis = axis_of_classes(loss) % outputs.ndim
     check = partial(expect_labels, name, taker, outputs.shape, axis, ignored_label(loss))
-    if isinstance(batches, ArrayBatches):
-        check(batches.y, "")
-    else:
+    if not isinstance(batches, ArrayBatches):
         batches.inspect = check
+    elif not isinstance(batches.y, tuple):
+        check(batches.y, "")
 
 
 def expect_labels(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import layers
 from layers import SoftmaxLoss, engine
@@ -21,13 +20,22 @@ from layers.saving import (
     restore_optimizer_state,
 )
 
-from . import Refused
+from . import Refused, by_name
 from .averaging import Average, fill
 from .config import HYBRIDIZE, MIXES, Config
-from .data import Data
+from .data import Data, as_tuple, listed, mapped
 from .description import add_notes, notes_of
-from .metrics import ScaledSquare, WithMetric, cross_entropy, ignored_label, named
-from .nets import initialize, net_of, try_out
+from .metrics import (
+    ScaledSquare,
+    Weighted,
+    WeightedLoss,
+    WithMetric,
+    cross_entropy,
+    expect_one_target,
+    ignored_label,
+    named,
+)
+from .nets import Answering, initialize, net_of, own, try_out
 from .optimizers import settings_of
 from .precision import Cast, check_precision, in_float32, is_rounded, loss_scaler, without_rounding
 from .scaling import with_scaling
@@ -58,11 +66,11 @@ class Learner:
     mode : str
         A key of `train.config.HYBRIDIZE`.
     features : int
-        Of a sample: `save` calls a net that has no graph yet with zeros of this size.
+        Of a sample, with which `save` calls a net without a graph.
     clip : float, optional
         The norm of all gradients of a step together is at most this.
     accumulate : int
-        A batch is learned in so many parts, whose gradients are added.
+        Parts of a batch whose gradients are added.
     precision : str
         Of weights and activations: ``"float32"``, ``"bfloat16"``, or on a GPU ``"float16"``.
     casts : bool
@@ -133,7 +141,9 @@ class Learner:
         if flags := HYBRIDIZE[mode]:
             self.forward.hybridize(**flags)
             self.loss.hybridize(**flags)
-        self.step = layers.compiled_step(self.forward, loss, trainer) if mode == "step" else None
+        self.weigh, self.steps = Weighted(), {}
+        if mode == "step":
+            self.steps[1, False] = layers.compiled_step(self.forward, loss, trainer)
 
     @property
     def parameters(self) -> int:
@@ -143,11 +153,18 @@ class Learner:
     def optimizer_name(self) -> str:
         return type(self.trainer.optimizer).__name__
 
-    def losses(self, x: nd.NDArray, y: nd.NDArray) -> nd.NDArray:
-        """Return the losses of samples on one context, as `loss` gives them, to learn from."""
-        return self.measure(self.forward(x), y)
+    def losses(self, x: Any, y: Any) -> nd.NDArray:
+        """Return the losses of samples on one context, as `loss` gives them, to learn from.
 
-    def measure(self, outputs: Any, y: nd.NDArray) -> nd.NDArray:
+        x and y are an array each, or a tuple of several, where the data has several.
+        """
+        return self.measure(self.outputs_of(x), y)
+
+    def outputs_of(self, x: Any) -> Any:
+        """Return the net's outputs for inputs on one context."""
+        return self.forward(*as_tuple(x))
+
+    def measure(self, outputs: Any, y: Any) -> nd.NDArray:
         """Return the losses of samples, with their metric beside, of the net's outputs for them.
 
         Raises
@@ -155,39 +172,49 @@ class Learner:
         Refused
             The loss cannot be computed, or is not a number for each sample.
         """
+        if isinstance(self.loss, WithMetric):
+            expect_one_target(y)
+        ys = as_tuple(y)
         try:
-            found = self.loss(outputs, y)
+            found = self.loss(outputs, *ys)
         except Exception as error:
-            shapes = f"outputs {getattr(outputs, 'shape', type(outputs).__name__)}, y {y.shape}"
-            raise refused(f"loss: {named(self.loss)} of {shapes}", error) from error
-        if found.shape[:1] != y.shape[:1]:
+            of = f"outputs {getattr(outputs, 'shape', type(outputs).__name__)}"
+            of += "".join(f", y {each.shape}" for each in ys)
+            raise refused(f"loss: {named(self.loss)} of {of}", error) from error
+        if found.shape[:1] != ys[0].shape[:1]:
             raise Refused(
-                f"loss: of {len(y)} samples {named(self.loss)} gives {found.shape}; "
+                f"loss: of {len(ys[0])} samples {named(self.loss)} gives {found.shape}; "
                 "expected a number for each sample, such as the mean over its other axes"
             )
         return found
 
-    def learn(
-        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
-    ) -> None:
-        """Take a step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
+    def learn(self, x: Any, y: Any, meter: Meter, weights: Any = None) -> None:
+        """Take a step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n, or the optimizer's rule.
 
-        This is the rule of plain gradient descent; the trainer's optimizer may have another one.
         Losses are multiplied by the weights of their samples, where there are some.
         """
-        self.check_batch(len(x), weights)
+        n, arrays = len(as_tuple(x)[0]), (x, y) if weights is None else (x, y, weights)
+        self.check_batch(n)
         self.use_average(False)
-        if self.step:
-            losses = [self.step(*self.split_inputs(x), *self.split(y), batch_size=len(x))]
+        if self.mode == "step":
+            losses = [self.compiled(*arrays, batch_size=n)]
         else:
-            arrays = (x, y) if weights is None else (x, y, weights)
             losses = [loss for part in self.parts(*arrays) for loss in self.backward(*part)]
-            self.update(len(x))
+            self.update(n)
         if self.average:
             self.average.add(self.learned)
         meter.add(losses)
 
-    def check_batch(self, n: int, weights: np.ndarray | None) -> None:
+    def compiled(self, x: Any, *targets: Any, batch_size: int) -> nd.NDArray:
+        """Take a compiled step, which is made for each number of targets; return the losses."""
+        labels = [label for each in targets for label in as_tuple(self.split(each)[0])]
+        key = len(labels), len(targets) > 1  # of which the last one is weights
+        if key not in self.steps:
+            loss = WeightedLoss(self.loss) if key[1] else self.loss
+            self.steps[key] = layers.compiled_step(self.forward, loss, self.trainer, labels=key[0])
+        return self.steps[key](*as_tuple(self.split_inputs(x)[0]), *labels, batch_size=batch_size)
+
+    def check_batch(self, n: int) -> None:
         """Refuse a batch of n samples that leaves a context without a gradient.
 
         Of several processes, one may have no sample: its gradient is 0 in the sum.
@@ -195,14 +222,8 @@ class Learner:
         Raises
         ------
         Refused
-            There are more contexts than samples in the largest part that is learned at once; or
-            samples have weights, for which a compiled step has no place.
+            There are more contexts than samples in the largest part that is learned at once.
         """
-        if self.step and weights is not None:
-            raise Refused(
-                "data: samples have weights, which hybridize='step' does not take; expected "
-                "another hybridize, such as 'compiled'"
-            )
         parts, contexts = min(self.accumulate, n) or 1, len(self.ctx)
         if self.workers.store is None and math.ceil(n / parts) < contexts:
             in_parts = f", learned in {parts} parts" if parts > 1 else ""
@@ -211,16 +232,17 @@ class Learner:
                 f"each of {contexts} contexts"
             )
 
-    def parts(self, *arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    def parts(self, *arrays: Any) -> list[tuple]:
         """Split a batch into the parts whose gradients are added; sizes differ by one at most."""
-        n = len(arrays[0])
+        n = len(as_tuple(arrays[0])[0])
         count = min(self.accumulate, n)
         if count == 1:
             return [arrays]
         ends = [n * i // count for i in range(count + 1)]
-        return [tuple(a[start:end] for a in arrays) for start, end in zip(ends, ends[1:])]
+        rows = [slice(start, end) for start, end in zip(ends, ends[1:])]
+        return [tuple([mapped(itemgetter(r), each) for each in arrays]) for r in rows]
 
-    def backward(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> list:
+    def backward(self, x: Any, y: Any, weights: Any = None) -> list:
         """Return the losses of samples by context, after computing the gradients of their sum."""
         xs, ys = self.split_inputs(x), self.split(y)  # a part for each context
         with autograd.record():
@@ -257,43 +279,43 @@ class Learner:
         """Return the factor of the loss, which keeps small gradients in the range of float16."""
         return self.scaler.loss_scale if self.scaler else 1.0
 
-    def evaluate(
-        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
-    ) -> None:
+    def evaluate(self, x: Any, y: Any, meter: Meter, weights: Any = None) -> None:
         """Measure loss and metric on samples, without learning from them."""
         self.use_average(True)
-        ys, outputs = self.split(y), [self.forward(part) for part in self.split_inputs(x)]
+        ys, outputs = self.split(y), [*map(self.outputs_of, self.split_inputs(x))]
         losses = [self.measure(*part) for part in zip(outputs, ys)]
         meter.add(self.weighted(losses, weights))
         if meter.outputs is not None:
+            expect_one_target(y)
             labels = [y.argmax(axis=-1) for y in ys] if self.takes_shares else ys
             meter.outputs += zip(labels, map(self.answer, outputs))
 
-    def weighted(self, losses: list, weights: np.ndarray | None) -> list:
-        """Losses, by context, times the weights of their samples; the metric beside has none.
-
-        Gluon's losses would broadcast weights (n,) to (n, n), and take the mean.
-        """
+    def weighted(self, losses: list, weights: Any) -> list:
+        """Losses, by context, times the weights of their samples; the metric beside has none."""
         if weights is None:
             return losses
-        return [times(loss, w) for loss, w in zip(losses, self.split(weights))]
+        return [self.weigh(x, w.astype(x.dtype)) for x, w in zip(losses, self.split(weights))]
 
     def answer(self, outputs: Any) -> Any:
         """Return the outputs in the form that the metrics take."""
         return self.answers(*outputs) if self.answers else outputs
 
-    def split(self, array: np.ndarray) -> list:
+    def split(self, array: Any) -> list:
         """Split this process's share of a batch over its contexts, or over fewer if it is small."""
+        if isinstance(array, tuple):
+            return [*zip(*map(self.split, array))]
         array = self.workers.part(array)
         if not len(array):
             return []
         return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
 
-    def split_inputs(self, x: np.ndarray) -> list:
+    def split_inputs(self, x: Any) -> list:
         """Split inputs over the contexts, in the precision of the net, unless it casts them itself.
 
         Whole numbers, such as those of words, are not rounded.
         """
+        if isinstance(x, tuple):
+            return [*zip(*map(self.split_inputs, x))]
         parts = self.split(without_rounding(x, self.precision))
         if self.precision == "float32" or self.casts:
             return parts
@@ -394,17 +416,6 @@ class Learner:
         graph.save(str(folder / "model-symbol.json"))
 
 
-class Answering(gluon.HybridBlock):
-    """A net, and a block that goes on where it ends."""
-
-    def __init__(self, net: gluon.HybridBlock, answers: gluon.HybridBlock, **kwargs):
-        super().__init__(**kwargs)
-        self.net, self.answers = net, answers
-
-    def hybrid_forward(self, F, x):
-        return self.answers(*self.net(x))
-
-
 def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **options: Any) -> Learner:
     """Return the learner that a configuration asks for; `options` are further ones of it.
 
@@ -415,10 +426,13 @@ def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **option
     """
     with workers.agreeing():
         check_learner(config.hybridize, ctx, config.precision)
-        net = with_scaling(net_of(config, data), data)
+        bare = net_of(config, data)
+        net = with_scaling(bare, data)
         initialize(net, ctx)
         summary = try_out(net, config, data, ctx[0])
-    trainer = trainer_of(net, config.optimizer, settings_of(config), workers.kvstore)
+        frozen = by_name.frozen(own(bare), config.freeze, "--freeze")
+        trainer = trainer_of(net, config.optimizer, settings_of(config), workers.kvstore)
+        by_name.set_rates(own(bare), config.lr, trainer.optimizer, "--lr")
     loss = loss_of(data.task, shares={*MIXES} & {*config.augment})
     if config.head == "fused":
         from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
@@ -435,7 +449,7 @@ def learner_of(data: Data, ctx: list, config: Config, workers: Workers, **option
         accumulate=config.accumulate, precision=config.precision, casts=True, workers=workers,
         **options,
     )  # fmt: skip
-    learner.lines = [table(summary), ""]
+    learner.lines = [table(summary), *[f"frozen: {listed(frozen)}"] * bool(frozen), ""]
     return learner
 
 
@@ -448,15 +462,6 @@ def loss_of(task: Task, shares: Any = False) -> gluon.HybridBlock:
     if task.classes:
         return WithMetric(SoftmaxLoss(sparse_label=not shares), "accuracy")
     return WithMetric(ScaledSquare(task.std), "mae")
-
-
-def times(losses: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
-    """Return losses (n,), or the first of the columns (n, k), times the weights (n,) of samples."""
-    weights = weights.astype(losses.dtype)
-    if losses.ndim > 1:
-        others = [nd.ones_like(weights)] * (losses.shape[1] - 1)
-        weights = nd.stack(weights, *others, axis=1)
-    return losses * weights
 
 
 def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:

@@ -8,6 +8,7 @@ import random
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,12 @@ import numpy as np
 
 from layers.engine import gluon, mx
 
-from . import Diverged, arguments, checkpoint
+from . import Diverged, arguments, by_name, checkpoint
 from .config import check_step, checked
 from .data import ArrayBatches, Batches, batches_of
 from .labels import check_labels
 from .learner import Learner, check_learner, trainer_of
-from .metrics import WithMetric, chosen, is_computed, values_of
+from .metrics import WithMetric, is_computed, values_of
 from .nets import first_call
 from .optimizers import check_arguments, numbers_of
 from .state import Callback, Epoch, Meter, Run
@@ -41,7 +42,7 @@ def fit(
     epochs: int = 1,
     batch_size: int = 64,
     optimizer: Any = "adam",
-    learning_rate: float | None = None,
+    learning_rate: float | dict[str, float] | None = None,
     optimizer_params: dict[str, Any] | None = None,
     ctx: Any = None,
     seed: int | None = 0,
@@ -54,6 +55,7 @@ def fit(
     kvstore: str = "device",
     steps_per_epoch: int | None = None,
     learner: type[Learner] = Learner,
+    freeze: Sequence[str] = (),
 ) -> list[Epoch]:
     """Train a net, w ← w - lr · Σ weight ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
@@ -66,8 +68,8 @@ def fit(
         most `batch_size` samples in an order that is drawn for each epoch. An iterable yields the
         batches of an epoch whenever it is iterated. Labels of classes are numbers from 0, of any
         dtype; each is looked at once, whether the net has an output for it. Weights (n,) are
-        factors of the losses of samples, not of other metrics; they are refused with
-        ``hybridize="step"``.
+        factors of the losses of samples, not of other metrics. x or y may be a tuple of arrays, for
+        ``net(*x)`` and ``loss(outputs, *y)``; a list of batches is an iterable, a tuple is not.
     loss : Block
         (outputs, y) to (n,), a number for each sample: a loss of gluon.
     metric : str, EvalMetric or list of them, optional
@@ -83,6 +85,9 @@ def fit(
         With `learning_rate` and the other `optimizer_params`, where it is a name. What they leave
         out is as in ``python -m train``: a learning rate of 0.005 for ``"adam"``; 0.3, with a
         momentum of 0.9, for ``"sgd"``; the optimizer's own settings for all others.
+    learning_rate : float or dict, optional
+        Or rates by patterns, as of `freeze`: ``{"*": 0.001, "output.*": 0.01}``. The last one that
+        matches counts; ``"*"`` is the rate of the optimizer, and a schedule changes all alike.
     ctx : Context or list of Context
         Each batch is divided among several.
     seed : int or None
@@ -117,6 +122,9 @@ def fit(
         an iterable has no end.
     learner : type
         `train.learner.Learner`, or a subclass of it with a step of its own.
+    freeze : list of str
+        Patterns of `fnmatch`, such as ``"features.*"``, of the names that `save_parameters` gives
+        the parameters that are not learned. After the training they are as they were before.
 
     Returns
     -------
@@ -140,16 +148,16 @@ def fit(
     """
     seed = arguments.check_start(seed, kvstore)
     workers = Workers(kvstore)
-    with workers.telling_of_loss():
+    with workers.telling_of_loss(), ExitStack() as stack:
         with workers.agreeing():
-            measure, metrics = chosen(metric)
             arguments.check(net, loss, callbacks, learner, resume, hybridize)
+            measure, metrics = arguments.metrics_of(metric, loss, validation, workers)
+            frozen = stack.enter_context(by_name.freezing(net, **checked(freeze=freeze)))
             epochs, batch_size, steps_per_epoch = checked(
                 epochs=epochs, batch_size=batch_size, steps_per_epoch=steps_per_epoch
             ).values()
             how = checked(clip=clip, accumulate=accumulate, precision=precision)
             check_step(**checked(hybridize=hybridize), **how)
-            arguments.check_metrics(loss, measure, metrics, validation, workers)
             contexts = arguments.contexts_of(ctx)
             check_learner(hybridize, contexts, precision)
             settings = check_arguments(optimizer, optimizer_params, learning_rate)
@@ -161,24 +169,24 @@ def fit(
             for name, part in (("data", batches), ("validation", held_out)):
                 check_labels(loss, measure.metric, outputs, name, part)
         trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
+        rates = by_name.set_rates(net, learning_rate, trainer.optimizer)
         loss = WithMetric(loss, measure.metric) if is_computed(measure) else loss
         learns = learner(net, loss, trainer, contexts, hybridize, **how, workers=workers)
         run = Run(
             learns, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
-            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)},
+            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer),
+                     "freeze": frozen or None, "learning_rates": rates or None},
             steps_per_epoch=steps_per_epoch,
         )  # fmt: skip
-        try:
-            return train_from(run, resume)
-        finally:
-            learns.finish()
+        stack.callback(learns.finish)
+        return train_from(run, resume)
 
 
 def train_from(run: Run, resume: str | Path | None) -> list[Epoch]:
     """Train, from the last checkpoint in the folder `resume`; return the history."""
     if isinstance(run.data, ArrayBatches):
-        run.learner.check_batch(run.data.samples // run.data.steps, run.data.weights)  # the least
+        run.learner.check_batch(run.data.samples // run.data.steps)  # the least
     checkpoint.expect_same_last(run.workers, resume and Path(resume))
     with run.workers.agreeing():
         if resume is not None:
@@ -224,6 +232,7 @@ def train(run: Run) -> list[Epoch]:
 
 def one_epoch(run: Run) -> Epoch:
     """Learn from the batches of an epoch, and measure; a resumed one goes on where it was."""
+    run.tell("before_epoch")
     run.started = time.perf_counter() - run.meter.seconds
     for x, y, *weights in remaining(run):
         run.learner.learn(x, y, run.meter, *weights)

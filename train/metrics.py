@@ -22,9 +22,12 @@ __all__ = [
     "BUILT_IN",
     "Metric",
     "ScaledSquare",
+    "Weighted",
+    "WeightedLoss",
     "WithMetric",
     "axis_of_classes",
     "chosen",
+    "expect_one_target",
     "cross_entropy",
     "ignored_label",
     "is_computed",
@@ -212,6 +215,18 @@ def probabilities(outputs: Any) -> Any:
     return nd.softmax(outputs, axis=-1)
 
 
+def expect_one_target(y: Any) -> None:
+    """Refuse several targets, of which there is no metric.
+
+    Raises
+    ------
+    Refused
+        The message has their number.
+    """
+    if isinstance(y, tuple):
+        raise Refused(f"metric: y is {len(y)} arrays; expected None, which is the loss")
+
+
 def named(loss: gluon.Block) -> str:
     """Return the class of a loss, with the metric that is beside it."""
     if isinstance(loss, WithMetric):
@@ -270,6 +285,39 @@ class WithMetric(gluon.HybridBlock):
             both = (values * counted, counted)
             beside = [F.sum(F.reshape(each, shape=(0, -1)), axis=1) for each in both]
         return F.stack(loss, *map(F.BlockGrad, beside), axis=1)
+
+
+class Weighted(gluon.HybridBlock):
+    """The losses of samples, in the first column, times their weights; the metric beside has none.
+
+    Gluon's losses would broadcast weights (n,) to (n, n), and take the mean.
+
+    Inputs:
+        - **losses**: (n,) or (n, k)
+        - **weights**: (n,), of the same dtype
+    Outputs:
+        - **weighted**: (n,) or (n, k)
+    """
+
+    def hybrid_forward(self, F, losses, weights):
+        rows = F.reshape(losses, shape=(0, -1))
+        first = F.contrib.arange_like(rows, axis=1) == 0
+        more = F.broadcast_mul(
+            F.reshape(weights - 1, shape=(-1, 1)), F.reshape(first, shape=(1, -1))
+        )
+        return F.reshape_like(rows * (1 + more), losses)
+
+
+class WeightedLoss(gluon.HybridBlock):
+    """A loss, of which the last target is the weights of the samples."""
+
+    def __init__(self, loss: gluon.Block, **kwargs):
+        super().__init__(**kwargs)
+        self.loss, self.weighted = loss, Weighted()
+
+    def hybrid_forward(self, F, outputs, *targets):
+        weights = F.cast(targets[-1], dtype="float32")
+        return self.weighted(self.loss(outputs, *targets[:-1]), weights)
 
 
 class ScaledSquare(gluon.HybridBlock):

@@ -11,7 +11,7 @@ from layers.engine import gluon, mx, nd
 
 from . import Refused, scaling
 from .config import NETS, Config
-from .data import Batches, Data
+from .data import Batches, Data, as_tuple
 from .data.images import image_shape
 from .own_file import described, load_file
 from .precision import without_rounding
@@ -19,7 +19,7 @@ from .screen import one_line
 from .summary import Summary, summarize
 from .workers import refusing
 
-__all__ = ["Images", "first_call", "initialize", "net_of", "try_out", "width"]
+__all__ = ["Answering", "Images", "first_call", "initialize", "net_of", "own", "try_out", "width"]
 
 # The options of nets whose names are not those of arguments.
 ARGUMENTS = {"hidden": "hidden_channels", "units": "hidden_channels", "heads": "num_heads"}
@@ -104,10 +104,35 @@ def resnet(image: tuple, channels: int, hidden_channels: int, depth: int):
 
 def of_images(net, shape: tuple[int, ...]):
     """Return a network of images as one of rows."""
-    found = gluon.nn.HybridSequential()
+    return behind(Images(shape), net)
+
+
+class Behind(gluon.nn.HybridSequential):
+    """A net, behind a block that rows go through first."""
+
+
+def behind(first, net) -> Behind:
+    """Return a net behind a block."""
+    found = Behind()
     with found.name_scope():
-        found.add(Images(shape), net)
+        found.add(first, net)
     return found
+
+
+def own(net):
+    """Return the net that --net names, of what `net_of` returns."""
+    return net[1] if isinstance(net, Behind) else net
+
+
+class Answering(gluon.HybridBlock):
+    """A net, and a block that goes on where it ends."""
+
+    def __init__(self, net: gluon.HybridBlock, answers: gluon.HybridBlock, **kwargs):
+        super().__init__(**kwargs)
+        self.net, self.answers = net, answers
+
+    def hybrid_forward(self, F, x):
+        return self.answers(*self.net(x))
 
 
 class Images(gluon.HybridBlock):
@@ -170,10 +195,7 @@ def made_by_user(name: str, data: Data):
         return of_images(net, data.shape)
     if len(shape) == 1:
         return net
-    found = gluon.nn.HybridSequential()
-    with found.name_scope():
-        found.add(gluon.nn.HybridLambda(lambda F, x: F.reshape(x, shape=(-1, *shape))), net)
-    return found
+    return behind(gluon.nn.HybridLambda(lambda F, x: F.reshape(x, shape=(-1, *shape))), net)
 
 
 def function_of(name: str, path: Path, function: str) -> Callable:
@@ -227,9 +249,10 @@ def first_call(net, loss, batches: Batches, ctx: list, precision: str, seed: int
         batch = next(iter(batches.batches()), None)
         if batch is None:
             raise Refused("data: there is no batch")
-        x = nd.array(without_rounding(batch[0][:2], precision), ctx=ctx[0])
-    with refusing(f"net: of x {x.shape} of data"):
-        return net(x)
+        x = [without_rounding(each[:2], precision) for each in as_tuple(batch[0])]
+        x = [nd.array(each, ctx=ctx[0]) for each in x]
+    with refusing(f"net: of x {', '.join(str(each.shape) for each in x)} of data"):
+        return net(*x)
 
 
 def try_out(net, options: Config, data: Data, ctx) -> Summary:

@@ -13,7 +13,7 @@ from layers.engine import mx
 
 from . import Refused
 from .config import OPTIMIZERS, Config
-from .settings import expect, positive
+from .settings import expect, positive, rates
 
 __all__ = [
     "check_arguments",
@@ -69,13 +69,15 @@ def settings_of(config: Config) -> dict[str, Any]:
         check(f"--optimizer-option {parameter}", value, accepted[parameter])
     slowest = accepted["learning_rate"] or SLOWEST
     settings = {"learning_rate": slowest} | OPTIMIZERS.get(name, {}) | config.optimizer_option
-    settings |= {"learning_rate": config.lr} if config.lr else {}
+    settings |= {"learning_rate": config.lr["*"]} if "*" in config.lr else {}
     settings |= {"wd": config.weight_decay} if config.weight_decay else {}
     return settings
 
 
-def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str, Any]:
+def check_arguments(optimizer: Any, params: Any, rate: Any) -> dict[str, Any]:
     """Return the settings of an optimizer of `fit`, with those of the table of this package.
+
+    Of rates by patterns that of ``"*"`` is the optimizer's.
 
     Raises
     ------
@@ -86,6 +88,8 @@ def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str
         raise Refused(
             f"optimizer_params: expected settings by their names, not {reprlib.repr(params)}"
         )
+    if isinstance(rate, Mapping):
+        rate = expect(rates, "learning_rate", dict(rate)).get("*")
     rate = expect(positive, "learning_rate", rate)
     settings = {**(params or {}), **({} if rate is None else {"learning_rate": rate})}
     if isinstance(optimizer, mx.optimizer.Optimizer):

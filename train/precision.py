@@ -29,8 +29,8 @@ class Cast(gluon.HybridBlock):
         super().__init__(**kwargs)
         self.net = net
 
-    def hybrid_forward(self, F, x):
-        y = self.net(x)
+    def hybrid_forward(self, F, *inputs):
+        y = self.net(*inputs)
         if isinstance(y, list | tuple):
             return [F.cast(each, dtype="float32") for each in y]
         return F.cast(y, dtype="float32")

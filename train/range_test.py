@@ -150,10 +150,10 @@ def range_test(learner: Learner, data: Batches, rates: np.ndarray, seed: int = 0
     """
     losses: list[float] = []
     least = math.inf  # of the means of five losses
-    for rate, (x, y) in zip(rates, endless(data, np.random.default_rng(seed))):
+    for rate, (x, y, *weights) in zip(rates, endless(data, np.random.default_rng(seed))):
         learner.trainer.set_learning_rate(float(rate))
         meter = Meter("range test")
-        learner.learn(x, y, meter)
+        learner.learn(x, y, meter, *weights)
         loss, _ = meter.read()
         if meter.bad:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from .loop import train
 from .metrics import joined, probabilities
 from .optimizers import settings_of
 from .saved import checkpoints
-from .scores import GUESSES, compared, lines_of
+from .scores import GUESSES, Compared, compared, lines_of
 from .screen import one_line, say
 from .state import Epoch, Measure, Meter, Run
 from .trouble import Guard
@@ -73,6 +74,8 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
             ctx = from_config.contexts(workers.contexts(options.ctx))
             data = load(options.data, options.validation, from_config.reading(options))
             data = from_config.limited(data, options)
+            if options.folds and data.split is None:
+                raise Refused("--folds: the data says what is held out; expected no --folds")
             from_config.check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
             measure, metrics = from_config.measure_of(options.metric, data, workers)
             batches = from_config.batches_for(data, options)
@@ -139,7 +142,9 @@ def show_and_write(
     """Write the files, and show the results."""
     epochs, best = run.history, run.best()
     rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
+    rows = scores_of(run, data)  # before the net is exported
     config["result"] = results_of(best, run) | {
+        "scores": {row.name: row.number if math.isfinite(row.number) else None for row in rows},
         **r2(best, data),
         **guessed(data),
         "epochs_done": len(epochs),
@@ -147,13 +152,13 @@ def show_and_write(
         "samples_per_second": rate,
     }
     title = f"{options.data}: {summary(best, data, run.measure)}"
-    results_text = f"{table(run)}{scores_of(run, data)}"  # before the net is exported
+    scores = f"\n\n{lines_of(rows, GUESSES[bool(data.task.classes)])}\n" if rows else ""
     try:
         described = f"{title}\n{headline(options, config)}"
         if run.workers.is_first:
             results.write_results(options.out, run, config, described, data.task)
     finally:
-        say(results_text, sys.stdout)
+        say(f"{table(run)}{scores}", sys.stdout)
         say(
             f"{title} by the best epoch, {best.epoch}, after {seconds:.1f} s; "
             f"{rate:,.0f} samples/s in training",
@@ -191,21 +196,20 @@ def judge(run: Run, guessing: float, options: Config) -> None:
         say(f"{said}: it has learned little yet; try more --epochs or another --lr", sys.stderr)
 
 
-def scores_of(run: Run, data: Data) -> str:
-    """Metrics of the held-out samples beside those of a guess, as lines of text.
+def scores_of(run: Run, data: Data) -> list[Compared]:
+    """Return metrics of the held-out samples beside those of a guess.
 
     There are none of a detector, nor of several processes, of which each has a part of the samples.
     """
     classes = data.task.classes
     if data.task.name == "detection" or run.workers.count > 1 or run.validation is None:
-        return ""
+        return []
     meter = Meter("held out", outputs=[])
     for x, y in run.validation.batches():
         run.learner.evaluate(x, y, meter)
     labels, outputs = joined(meter.outputs or [])
     values = probabilities(nd.array(outputs)).asnumpy() if classes else outputs
-    rows = compared(labels, values, data.guess)
-    return f"\n\n{lines_of(rows, GUESSES[bool(classes)])}\n"
+    return compared(labels, values, data.guess)
 
 
 def summary(last: Epoch, data: Data, measure: Measure) -> str:

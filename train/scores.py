@@ -149,6 +149,8 @@ ROWS = {
 class Compared:
     """A row of the table: a metric, its value, and the same of a guess."""
 
+    name: str
+    number: float
     title: str
     value: str
     baseline: str
@@ -169,11 +171,12 @@ def compared(y: np.ndarray, outputs: np.ndarray, guess: np.ndarray) -> list[Comp
     guesses = np.tile(np.asarray(guess, "float64"), (len(y), 1))
     classes = outputs.shape[1] if outputs.shape[1] > 1 else 0
     rows = [row for row in ROWS.values() if row.of_classes == bool(classes) and row.name != "f1"]
-    return [
-        Compared(row.title, row.show(row.value(y, outputs)), row.show(row.value(y, guesses)))
-        for row in rows
-        if classes == 2 or not row.only_two
-    ]
+    found = []
+    for row in rows:
+        if classes == 2 or not row.only_two:
+            number, guessed = row.value(y, outputs), row.value(y, guesses)
+            found.append(Compared(row.name, number, row.title, row.show(number), row.show(guessed)))
+    return found
 
 
 def lines_of(rows: list[Compared], baseline: str) -> str:

@@ -23,12 +23,15 @@ __all__ = [
     "contexts",
     "expect",
     "flag",
+    "holdout",
     "joined",
     "names",
     "not_negative",
     "options",
     "path",
+    "patterns",
     "positive",
+    "rates",
     "share",
     "size",
     "sizes",
@@ -184,6 +187,24 @@ def size_of(value: Any) -> tuple[int, int] | None:
 size = Type("height and width in pixels, such as 32 or 32,48", size_of, "H,W")
 
 
+SPLIT = re.compile(r"(?:(0?\.\d+)|(\d{1,3})/(\d{1,3}))?,?(?:(group|time):(.+))?", re.DOTALL)
+
+
+def holdout_of(value: Any) -> str | None:
+    text = str(value) if isinstance(value, str | float) else ""
+    share, fold, folds, _, column = (match := SPLIT.fullmatch(text)) and match.groups() or [""] * 5
+    right = float(share or 1) > 0 and (not folds or 1 <= int(fold) <= int(folds) > 1)
+    return text if right and (share or folds or column) else None
+
+
+holdout = Type(
+    "a share such as 0.2, a fold such as 2/5, group:COLUMN, time:COLUMN, or 0.1,time:COLUMN "
+    "(--validation names a file)",
+    holdout_of,
+    "HOW",
+)
+
+
 def names_of(value: Any) -> tuple[str, ...] | None:
     if isinstance(value, str):
         try:
@@ -231,6 +252,29 @@ def options_of(value: Any) -> dict[str, Any] | None:
     right = all(isinstance(name, str) and name.isidentifier() for name in found)
     return found if right else None
 
+
+def rates_of(value: Any) -> dict[str, float] | None:
+    given = value if isinstance(value, dict) else {"*": value}
+    found = {pattern: positive.convert(rate) for pattern, rate in given.items()}
+    return found if all(isinstance(p, str) and p and rate for p, rate in found.items()) else None
+
+
+def rate_of(given: str) -> Any:
+    """Return {pattern: rate} of a text such as ``output.*=0.01``, or the rate of all."""
+    pattern, equals, rate = given.rpartition("=")
+    return {pattern.strip(): as_number(rate)} if equals else as_number(given)
+
+
+rates = Type(f"{positive.expected}, or PATTERN=RATE", rates_of, "RATE", rate_of)
+
+
+def patterns_of(value: Any) -> tuple[str, ...] | None:
+    parts = value.split(",") if isinstance(value, str) else value
+    right = isinstance(parts, list | tuple) and all(isinstance(p, str) and p for p in parts)
+    return tuple(parts) if right else None
+
+
+patterns = Type("patterns of parameters' names, such as features.*", patterns_of, "PATTERN")
 
 options = Type("a name and its value, such as momentum=0.9", options_of, "NAME=VALUE", option_of)
 

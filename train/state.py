@@ -77,6 +77,9 @@ class Callback:
     def begin(self, run: Run) -> None:
         """Act before the first step; of a resumed training too."""
 
+    def before_epoch(self, run: Run) -> None:
+        """Before the first step of each epoch, the `run.epoch`-th; of a resumed one, the next."""
+
     def after_step(self, run: Run) -> None:
         """Act after step `run.step` of an epoch; the device may still be computing."""
 

@@ -120,7 +120,7 @@ def outputs(run: Run, x: Any) -> tuple[list, list]:
     for name, block in layers_of(learner.net):
         watch(name, block)
     try:
-        results = [learner.forward(part) for part in learner.split_inputs(x)]
+        results = [learner.outputs_of(part) for part in learner.split_inputs(x)]
     finally:
         for handle in handles:
             handle.detach()
@@ -143,7 +143,7 @@ def look(run: Run, x: Any, y: Any) -> str | None:
         return None
     with autograd.record():
         results, found = outputs(run, x)
-        losses = [learner.loss(r, labels) for r, labels in zip(results, learner.split(y))]
+        losses = [learner.measure(r, labels) for r, labels in zip(results, learner.split(y))]
     for name, kind, most in found:
         if not math.isfinite(most):
             return f"the output of layer {name} ({kind}) is the first that is {most}"

@@ -50,7 +50,7 @@ def test_it_is_as_on_the_command_line(write):
 def test_the_command_line_takes_precedence(write):
     path = write({"epochs": 5, "lr": 0.5, "optimizer_option": [["a", 1], ["b", 2], ["b", 3]]})
     options = parse(["--config", str(path), "--epochs", "7", "--optimizer-option", "a=4"])
-    assert (options.epochs, options.lr) == (7, 0.5)
+    assert (options.epochs, options.lr) == (7, {"*": 0.5})
     assert options.optimizer_option == {"a": 4, "b": 3}
 
 
@@ -67,7 +67,7 @@ def test_yaml(write):
     assert (options.epochs, options.hidden) == (5, [7, 5])
     path = write("lr: 1e-3\nweight-decay: 2E-04\ndata: 1e3.csv\n", "config.yaml")
     options = parse(["--config", str(path)])
-    assert (options.lr, options.weight_decay, options.data) == (1e-3, 2e-4, "1e3.csv")
+    assert (options.lr, options.weight_decay, options.data) == ({"*": 1e-3}, 2e-4, "1e3.csv")
     for content, reason in (("a: [", "it is not YAML: "), ("- 3", "expected settings by their n")):
         with pytest.raises(Refused, match=reason) as refused:
             parse(["--config", str(write(content, "config.yml"))])
@@ -109,7 +109,10 @@ def test_yaml_is_not_installed(write, monkeypatch):
         ({"epochs": True}, "epochs: expected a whole number from 1, not True"),
         ({"epochs": [3, 4]}, "epochs: expected a whole number from 1, not [3, 4]"),
         ({"epochs": {"a": 1}}, "epochs: expected a whole number from 1, not {'a': 1}"),
-        ({"lr": "fast"}, "lr: expected a number above 0, such as 0.01, not 'fast'"),
+        (
+            {"lr": "fast"},
+            "lr: expected a number above 0, such as 0.01, or PATTERN=RATE, not 'fast'",
+        ),
         ({"residual": "yes"}, "residual: expected true or false, not 'yes'"),
         ({"data": 3}, "data: expected text, not 3"),
         ({"hidden": [3, "x"]}, "hidden: expected sizes of layers, such as 128 or 128,64, not"),
@@ -233,7 +236,7 @@ def test_a_resumed_run_reads_the_file_too(write, tmp_path):
     argv = ["--config", str(write(content)), "--optimizer-option", "beta2=0.9"]
     of_run(folder, [*argv, "--lr", "0.5"])
     options = parse([*argv, "--resume"])
-    assert (options.batch_size, options.lr, options.out) == (9, 0.5, folder)
+    assert (options.batch_size, options.lr, options.out) == (9, {"*": 0.5}, folder)
     write(content | {"epochs": 7})
     assert parse([*argv, "--resume"]).epochs == 7
     write(content | {"batch_size": 8})

@@ -537,11 +537,36 @@ def test_an_epoch_of_arrays_may_end_early():
         fit(net(), (X, Y), ENTROPY, steps_per_epoch=0)
 
 
-@pytest.mark.parametrize("name, ours", [("on_epoch_end", "after_epoch"), ("batch_end", "after_s")])
+@pytest.mark.parametrize(
+    "name, ours",
+    [("on_epoch_end", "after_epoch"), ("epoch_begin", "before_epoch"), ("batch_end", "after_s")],
+)
 def test_the_callbacks_of_other_libraries_are_named(name, ours):
     theirs = type("Theirs", (callbacks.Callback,), {name: lambda self, *_: None})
     with pytest.raises(Refused, match=f"^callbacks.0.: Theirs.{name} would never .* name {ours}"):
         fit(net(), (X, Y), ENTROPY, callbacks=[theirs()])
+
+
+def test_before_each_epoch(tmp_path):
+    """Of a training that is resumed within an epoch, before the next step of it."""
+
+    class Watching(callbacks.Callback):
+        def __init__(self, stop_at=None):
+            self.seen, self.stop_at = [], stop_at
+
+        def before_epoch(self, run):
+            self.seen.append((run.epoch, run.step, len(run.history)))
+
+        def after_step(self, run):
+            self.seen.append("step")
+            run.stop = "enough" if (run.epoch, run.step) == self.stop_at else run.stop
+
+    first, second = Watching((2, 1)), Watching()
+    how = {"epochs": 3, "batch_size": 30}
+    fit(net(), (X, Y), ENTROPY, callbacks=[first, callbacks.Checkpoint(tmp_path)], **how)
+    assert first.seen == [(1, 0, 0), "step", "step", (2, 0, 1), "step"]
+    fit(net(), (X, Y), ENTROPY, callbacks=[second], resume=tmp_path, **how)
+    assert second.seen == [(2, 1, 1), "step", (3, 0, 2), "step", "step"]
 
 
 def test_fit_needs_no_package_beside_the_engine():

@@ -19,7 +19,7 @@ def test_nothing_given():
     options = parse([])
     assert options.data == "digits"
     assert options.ctx == (("cpu", 0),)
-    assert options.lr is None  # which the optimizer decides
+    assert options.lr == {}  # which the optimizer decides
     assert (options.net, options.hidden, options.of_net("hidden")) == ("mlp", None, [256, 128])
     assert options.engine is None
     assert re.fullmatch(r"runs/\d{4}-\d\d-\d\d-\d{6}-digits", str(options.out))
@@ -46,7 +46,7 @@ def test_data_without_its_option(tmp_path):
 
 
 EVERYTHING = {
-    "augment": ("flip", "mixup"),
+    "augment": ("flip", "crop"),
     "skip_broken": True,
     "steps_per_epoch": None,
     "max_steps": None,
@@ -56,9 +56,14 @@ EVERYTHING = {
     "fast_dev_run": False,
     "profile": False,
     "metric": "rmse",
+    "class_weight": None,
+    "weights": "w",
+    "holdout": "0.1",
+    "folds": 3,
+    "repeat": 2,
     "program": "train",
     "data": "mnist:/data",
-    "validation": "mnist:/more",
+    "validation": None,
     "task": "regression",
     "target": "price",
     "features": ("a", "b, c"),
@@ -84,7 +89,8 @@ EVERYTHING = {
     "head": None,
     "optimizer": "sgd",
     "optimizer_option": {"momentum": 0.8, "lazy_update": False},
-    "lr": 1e-3,
+    "lr": {"*": 1e-3, "a.*": 0.1},
+    "freeze": ("a.*", "b"),
     "weight_decay": 1e-4,
     "schedule": "step",
     "schedule_option": {"every": 2},
@@ -103,23 +109,24 @@ EVERYTHING = {
     "patience": 3,
     "tensorboard": Path("/home/someone/tb"),
     "engine": "mxnet",
-    "kvstore": "dist_sync",
+    "kvstore": "local",
 }
 
 
 def test_everything_given(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     line = (
-        "--data mnist:/data --validation mnist:/more --task regression --target price "
+        "--data mnist:/data --task regression --target price "
         "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
-        "--columns year:category --encoding utf-16 --decimal , --augment mixup,flip --skip-broken "
+        "--columns year:category --encoding utf-16 --decimal , --augment crop,flip --skip-broken "
         "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
         "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet "
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
-        "--kvstore dist_sync --tensorboard ~/tb --metric rmse"
+        "--kvstore local --tensorboard ~/tb --metric rmse --weights w --holdout 0.1 "
+        "--folds 3 --repeat 2 --freeze a.*,b --lr a.*=0.1"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

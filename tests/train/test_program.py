@@ -122,6 +122,9 @@ OPTIONS = {
     "heads": None,
     "pretrained": None,
     "head": None,
+    "class_weight": None,
+    "weights": None,
+    "holdout": None,
     "epochs": 30,
     "batch_size": 64,
     "optimizer": "adam",
@@ -135,6 +138,9 @@ OPTIONS = {
     "accumulate": 1,
     "precision": "float32",
     "average": None,
+    "freeze": [],
+    "folds": None,
+    "repeat": None,
     "seed": 0,
     "hybridize": "none",
     "ctx": "cpu:0",
@@ -159,6 +165,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "samples": 1438, "held_out": 359, "shape": [8, 8], "mean": 0, "std": 0,
         "task": "classification", "classes": list("0123456789"), "columns": [], "pixels": 16,
         "resized": False, "skipped": {}, "codes": [], "table": [], "offset": 0, "unit": 1,
+        "split": {"holdout": None, "seed": 0},
         "target": {"name": None, "mean": 0, "std": 1, "offset": 0, "unit": 1},
     }  # fmt: skip
     parameters = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
@@ -234,7 +241,8 @@ def test_module_from_the_command_line(engine, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(MODULE_FILES)
     done = forks.run(["-m", "train.module", "--lr", "no"], env=env)
-    assert done.stderr == "train.module: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+    expected = "expected a number above 0, such as 0.01, or PATTERN=RATE, not 'no'"
+    assert done.stderr == f"train.module: --lr: {expected}\n"
 
 
 def test_module_with_too_few_held_out_samples(run, tmp_path):
@@ -527,7 +535,10 @@ def test_from_the_command_line(engine, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     done = subprocess_run("-m", "train", "--lr", "no")
     assert done.returncode == 2
-    assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+    assert (
+        done.stderr
+        == "train: --lr: expected a number above 0, such as 0.01, or PATTERN=RATE, not 'no'\n"
+    )
 
 
 @pytest.mark.slow

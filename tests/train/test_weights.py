@@ -92,19 +92,25 @@ def test_a_training_with_weights_resumes(tmp_path):
 
 
 @pytest.mark.engine("torch")
-@pytest.mark.parametrize("data", [(X, Y, W), [(X, Y), (X, Y, W)]], ids=["arrays", "a list"])
-def test_a_compiled_step_takes_no_weights(data, monkeypatch):
-    monkeypatch.setattr("layers.compiled_step", lambda net, loss, trainer: plain(net, loss))
-    with pytest.raises(Refused, match="^data: samples have weights, which hybridize='step' does"):
-        fit(dense(), data, ENTROPY, hybridize="step")
-
-
-def plain(net, loss):
-    return lambda x, y, batch_size: loss(net(x), y)
+@pytest.mark.parametrize("metric", [None, "accuracy"])
+def test_a_compiled_step_takes_weights(metric):
+    """Also where only some batches have them."""
+    expected, mean = after_one_step(W)
+    net = dense()
+    how = {"batch_size": 60, "optimizer": "sgd", "learning_rate": 0.5, "hybridize": "step"}
+    how |= {"optimizer_params": {"momentum": 0}, "metric": metric}
+    [epoch] = fit(net, (X, Y, W), ENTROPY, **how)
+    np.testing.assert_allclose(net.weight.data().asnumpy(), expected, atol=TOLERANCE["float32"])
+    assert epoch.loss == pytest.approx(mean, rel=1e-5)
+    nets = [dense() for _ in range(2)]
+    for each, weights in zip(nets, ([], [np.ones(60)])):
+        fit(each, [(X, Y, W), (X, Y, *weights)], ENTROPY, **how)
+    first, second = (each.weight.data().asnumpy() for each in nets)
+    np.testing.assert_allclose(first, second, rtol=0, atol=TOLERANCE["float32"])
 
 
 TAKES = "expected (x, y), (x, y, weights of samples), or batches of these, as of a DataLoader"
-SEVERAL = "arrays; expected one. A net of several inputs, or a loss of several targets, is trained "
+ALIKE = "expected as many, and some"
 TARGETS = [X[:, :2], X[:, 2:], X]
 
 
@@ -121,14 +127,12 @@ TARGETS = [X[:, :2], X[:, 2:], X]
         ([X], f"data: a batch is ndarray; {TAKES}"),
         ([(X, Y, W, W)], f"data: a batch is tuple of 4; {TAKES}"),
         (gluon.data.ArrayDataset(X, Y), f"data: ArrayDataset; {TAKES}"),
-        (((X, X), Y), f"data: x is 2 {SEVERAL}"),
-        (([X, X[:, :2]], Y), f"data: x is 2 {SEVERAL}"),
-        (((X, X, X), Y, W), f"data: x is 3 {SEVERAL}"),
-        ((X, TARGETS), f"data: y is 3 {SEVERAL}"),
-        ([((X, X), Y)], f"data: x is 2 {SEVERAL}"),
-        ([((X, X), Y)] * 2, f"data: x is 2 {SEVERAL}"),
-        ([((X, X), Y)] * 3, f"data: x is 2 {SEVERAL}"),
-        (loader(gluon.data.ArrayDataset(X, X), Y), f"data: x is 2 {SEVERAL}"),
+        (([X, X[:, :2]], Y), "data: x is a list of 2 arrays; expected a tuple, if it is several"),
+        (((X, X[:9]), Y), f"data: x has 60 and 9 samples, y 60; {ALIKE}"),
+        ((X, TARGETS), "data: y is a list of 3 arrays; expected a tuple, if it is several"),
+        (((X, Y.astype(str)), Y), "data: x, 2 of 2, has values such as '0'; expected numbers"),
+        ([((X, X), Y[1:])], f"data: batch 1, x has 60 and 60 samples, y 59; {ALIKE}"),
+        (((X, X), Y), "net: of x (2, 4), (2, 4) of data: "),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

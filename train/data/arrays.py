@@ -13,7 +13,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,7 @@ def read_at_most(file: Any, size: int) -> bytearray:
 
 
 def read_npz(
-    path: Path, choices: tuple[tuple[str, ...], ...]
+    path: Path, choices: Sequence[tuple[str, ...]]
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Arrays in an npz file, by the first choice of names that it has; and its other names.
 

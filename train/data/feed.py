@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sized
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,11 +13,22 @@ from .. import Refused
 from ..screen import one_line
 from .samples import describe_not_finite, rows_not_finite
 
-__all__ = ["ArrayBatches", "Batches", "Stream", "batches", "batches_of", "steps"]
-
+__all__ = [
+    *("ArrayBatches", "Batches", "Stream", "as_tuple", "batches", "batches_of", "mapped", "steps"),
+]
 
 HASHED = 1000  # samples, evenly spaced
 EXPECTED = "expected (x, y), (x, y, weights of samples), or batches of these, as of a DataLoader"
+
+
+def as_tuple(arrays: Any) -> tuple:
+    """Return inputs or targets, which are an array or a tuple of several, as a tuple."""
+    return arrays if isinstance(arrays, tuple) else (arrays,)
+
+
+def mapped(function: Callable, arrays: Any) -> Any:
+    """Call a function with an array, or with each of several."""
+    return tuple(map(function, arrays)) if isinstance(arrays, tuple) else function(arrays)
 
 
 class Batches(Protocol):
@@ -35,19 +47,23 @@ class Batches(Protocol):
 
 
 class ArrayBatches:
-    """Batches of arrays, with weights of samples or without, in an order drawn for each epoch."""
+    """Batches of arrays, with weights of samples or without, in an order drawn for each epoch.
+
+    x and y are an array each, or a tuple of several.
+    """
 
     def __init__(self, x: Any, y: Any, size: int, weights: Any = None):
         self.x, self.y, self.size, self.weights = x, y, size, weights
         self.parts = (x, y) if weights is None else (x, y, weights)
-        self.samples, self.steps = len(x), steps(len(x), size)
+        self.samples = len(as_tuple(x)[0])
+        self.steps = steps(self.samples, size)
 
     @property
     def description(self) -> str:
         """The numbers of samples and batches, and a hash of some samples."""
-        rows = np.unique(np.linspace(0, len(self.x) - 1, HASHED).astype(int))
+        rows = np.unique(np.linspace(0, self.samples - 1, HASHED).astype(int))
         found = hashlib.sha256()
-        for part in (each[rows] for each in self.parts):
+        for part in (each[rows] for parts in self.parts for each in as_tuple(parts)):
             found.update(
                 f"{part.dtype}{part.shape}".encode() + np.ascontiguousarray(part).tobytes()
             )
@@ -55,8 +71,10 @@ class ArrayBatches:
 
     def bad_targets(self) -> str:
         """Return a note on targets that are not finite, the likely cause of such a loss, or ""."""
-        wrong = rows_not_finite(self.y)
-        return f"; y[{wrong[0]}] {describe_not_finite(self.y, wrong)}" if wrong.size else ""
+        for y in as_tuple(self.y):
+            if (wrong := rows_not_finite(y)).size:
+                return f"; y[{wrong[0]}] {describe_not_finite(y, wrong)}"
+        return ""
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
         return batches(*self.parts[:2], self.size, rng, *self.parts[2:])
@@ -66,7 +84,8 @@ class Stream:
     """The (x, y) or (x, y, weights) that an iterable yields, such as a DataLoader, in its order.
 
     Labels that are whole numbers or truth values are yielded as float32, as `nd.array` makes them
-    of NumPy's: metrics and losses are computed of arrays of one dtype.
+    of NumPy's: metrics and losses are computed of arrays of one dtype. A tuple or list of arrays in
+    the place of x or y is several inputs or targets.
 
     Attributes
     ----------
@@ -98,14 +117,19 @@ class Stream:
                 found += f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
                 raise Refused(f"{self.name}: a batch is {found}; {EXPECTED}")
             x, y, *weights = batch
-            expect_one_array(self.name, x, y)
+            x, y = (tuple(part) if are_several(part) else part for part in (x, y))
+            samples = expect_alike(f"{self.name}: batch {number}, ", x, y)
             for each in weights:
-                expect_weights(f"{self.name}: batch {number}, weights", each, len(y))
-            if self.inspect:
+                expect_weights(f"{self.name}: batch {number}, weights", each, samples)
+            if self.inspect and not isinstance(y, tuple):
                 self.inspect(y, f"batch {number}, ")
-            whole = hasattr(y, "asnumpy") and np.dtype(y.dtype).kind in "iub"
-            yield x, y.astype("float32") if whole else y, *weights
+            yield x, mapped(as_labels, y), *weights
         self.inspect = None
+
+
+def as_labels(y: Any) -> Any:
+    whole = hasattr(y, "asnumpy") and np.dtype(y.dtype).kind in "iub"
+    return y.astype("float32") if whole else y
 
 
 def many(batches: int) -> str:
@@ -115,23 +139,25 @@ def many(batches: int) -> str:
 def batches_of(data: Any, size: int, name: str = "data", steps: int | None = None) -> Batches:
     """The batches of arrays (x, y) or (x, y, weights), or of an iterable of these, by their name.
 
+    A tuple of arrays in the place of x or y is several inputs or targets; a list is one array. A
+    list of two or three batches is an iterable, and a tuple is not.
+
     Raises
     ------
     Refused
-        It is neither; x or y are no numbers, or several arrays; x has one that is not finite; they
-        have different lengths, or none; or weights are not a finite number for each sample.
+        It is neither; x or y are no numbers; x has one that is not finite; they have different
+        lengths, or none; or weights are not a finite number for each sample.
     """
-    if isinstance(data, tuple | list) and len(data) in (2, 3) and not all(map(is_batch, data)):
-        expect_one_array(name, *data[:2])
-        x, y, *weights = (
-            numbers_of(part, f"{name}: {of}") for part, of in zip(data, ("x", "y", "weights"))
-        )
-        if not len(x) or len(x) != len(y):
-            raise Refused(f"{name}: x has {len(x)} samples, y {len(y)}; expected as many, and some")
-        if (wrong := rows_not_finite(x)).size:
-            raise Refused(f"{name}: x[{wrong[0]}] {describe_not_finite(x, wrong)}")
+    is_pair = isinstance(data, tuple) or (isinstance(data, list) and not all(map(is_batch, data)))
+    if is_pair and len(data) in (2, 3):
+        x, y = (as_arrays(part, f"{name}: {of}") for part, of in zip(data, "xy"))
+        samples = expect_alike(f"{name}: ", x, y)
+        for each in as_tuple(x):
+            if (wrong := rows_not_finite(each)).size:
+                raise Refused(f"{name}: x[{wrong[0]}] {describe_not_finite(each, wrong)}")
+        weights = [numbers_of(each, f"{name}: weights") for each in data[2:]]
         for each in weights:
-            expect_weights(f"{name}: weights", each, len(y))
+            expect_weights(f"{name}: weights", each, samples)
             if (wrong := rows_not_finite(each)).size:
                 raise Refused(f"{name}: weights[{wrong[0]}] {describe_not_finite(each, wrong)}")
         return ArrayBatches(x, y, size, *weights)
@@ -145,26 +171,47 @@ def batches_of(data: Any, size: int, name: str = "data", steps: int | None = Non
 def is_batch(value: Any) -> bool:
     """Whether it is a batch of arrays, and not a list of samples."""
     is_some = isinstance(value, tuple | list) and len(value) in (2, 3)
-    return is_some and any(hasattr(each, "shape") for each in value)
+    arrays = [a for each in value for a in as_tuple(each)] if is_some else []
+    return any(hasattr(each, "shape") for each in arrays)
 
 
-def expect_one_array(name: str, x: Any, y: Any) -> None:
-    """Refuse several inputs, or several targets: arrays that are not as many as the samples.
+def are_several(part: Any) -> bool:
+    """True if x or y of a batch is a tuple or list of arrays, and not one array."""
+    has_arrays = isinstance(part, tuple | list) and len(part) > 0
+    return has_arrays and all(getattr(each, "shape", ()) for each in part)
+
+
+def as_arrays(part: Any, name: str) -> Any:
+    """Return x or y as an array of numbers, or a tuple of arrays as a tuple of these.
 
     Raises
     ------
     Refused
-        x or y is a tuple or a list of arrays; the message says what can be done.
+        It is a list of arrays that are not its samples, or as `numbers_of`.
     """
-    for of, part, other in (("x", x, y), ("y", y, x)):
-        if not isinstance(part, tuple | list) or not part:
-            continue
-        samples = (len(other),) if isinstance(other, tuple | list) else np.shape(other)[:1]
-        if all(getattr(each, "shape", ()) for each in part) and samples != (len(part),):
-            raise Refused(
-                f"{name}: {of} is {len(part)} arrays; expected one. A net of several inputs, or a "
-                "loss of several targets, is trained in a loop of your own, as in docs/training.md"
-            )
+    if isinstance(part, tuple) and are_several(part):
+        return tuple(
+            [numbers_of(each, f"{name}, {i} of {len(part)},") for i, each in enumerate(part, 1)]
+        )
+    if are_several(part) and len({np.shape(each) for each in part}) > 1:
+        raise Refused(f"{name} is a list of {len(part)} arrays; expected a tuple, if it is several")
+    return numbers_of(part, name)
+
+
+def expect_alike(name: str, x: Any, y: Any) -> int:
+    """Return the number of samples.
+
+    Raises
+    ------
+    Refused
+        There is none, or an array has another number than the others.
+    """
+    counts = [[len(each) for each in as_tuple(part)] for part in (x, y)]
+    different = {count for part in counts for count in part}
+    if len(different) > 1 or not counts[0][0]:
+        of_x, of_y = (" and ".join(map(str, part)) for part in counts)
+        raise Refused(f"{name}x has {of_x} samples, y {of_y}; expected as many, and some")
+    return counts[0][0]
 
 
 def expect_weights(what: str, weights: Any, samples: int) -> None:
@@ -211,16 +258,17 @@ def steps(samples: int, batch_size: int) -> int:
 
 
 def batches(
-    x: np.ndarray,
-    y: np.ndarray,
+    x: Any,
+    y: Any,
     size: int,
     rng: np.random.Generator | None = None,
     *more: np.ndarray,
-) -> Iterator[tuple[np.ndarray, ...]]:
+) -> Iterator[tuple]:
     """Batches of at most `size` samples of x, y and `more`, in an order that `rng` draws.
 
     Their sizes differ by one at most: in a small last batch each sample would count for more.
     """
-    order = np.arange(len(x)) if rng is None else rng.permutation(len(x))
-    for rows in np.array_split(order, steps(len(x), size)):
-        yield tuple(part[rows] for part in (x, y, *more))
+    samples = len(as_tuple(x)[0])
+    order = np.arange(samples) if rng is None else rng.permutation(samples)
+    for rows in np.array_split(order, steps(samples, size)):
+        yield tuple([mapped(itemgetter(rows), each) for each in (x, y, *more)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,10 @@ from .. import Refused
 from ..task import Detection, Task
 from .boxes import boxes, kinds_of
 from .columns import Column, codes_of, described, encode, fit, inputs_of
-from .samples import Reading, Samples, describe_not_finite, listed, rows_not_finite, shown
+from .samples import Reading, Samples, Split, describe_not_finite, listed, rows_not_finite, shown
 from .shift import Shift, moments
 from .sources import read
+from .split import hold_out
 from .tables import DESCRIBED, is_table
 
 __all__ = ["Data", "as_rows", "load"]
@@ -42,6 +42,8 @@ class Data:
     resized : images were resized
     skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
+    weights : (n,), of the samples to learn from; None where all count alike
+    split : which samples are held out; None where the data says it
     """
 
     x: np.ndarray
@@ -60,6 +62,8 @@ class Data:
     resized: bool = False
     notes: tuple[str, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
+    weights: np.ndarray | None = None
+    split: Split | None = None
 
     @property
     def features(self) -> int:
@@ -97,6 +101,8 @@ def load(name: str, validation: str | None = None, how: Reading | None = None) -
     how, option = how or Reading(), f"--data {name}"
     try:
         samples = read(name, how)
+        if samples.held_out and how.split.holdout:
+            raise Refused("it has held-out samples of its own; expected no --holdout")
         if validation is not None:
             if samples.held_out:
                 raise Refused("it has held-out samples of its own; expected no --validation")
@@ -127,6 +133,7 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
         "features": tuple(column.name for column in used),
         "columns": tuple(f"{column.name}:{column.kind}" for column in used),
         "ignore": (),  # of which none is used
+        "weights": None,  # nor of these
     }
     alike = {"shape": shape, "size": size, "white": samples.pixels}
     found = read(name, replace(how, target=samples.target, **columns, **alike))
@@ -136,16 +143,17 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
 
 
 def prepare(samples: Samples, how: Reading) -> Data:
-    """Make rows of the samples, hold a fifth out if none are held out yet, and find the scaling."""
+    """Make rows of the samples, hold some out if none are held out yet, and find the scaling."""
     notes, others, shape = list(samples.notes), samples.held_out, samples.x.shape[1:]
     parts = [each for each in (samples, others) if each]
     find, read = (kinds_of, boxes) if how.boxes else (partial(classes_of, how=how), targets)
     xs = [] if samples.table else [as_rows(each, shape) for each in parts]
     classes = () if how.regression else samples.classes or find(samples)
     ys = [read(each, classes) for each in parts]
-    learned, kept = slice(None), slice(None)
+    learned, kept, split = slice(None), slice(None), None
     if others is None:
-        learned, kept = hold_out(ys[0], () if how.boxes else classes, notes)
+        split = how.split
+        learned, kept = hold_out(split, ys[0], () if how.boxes else classes, samples.table, notes)
     if samples.table:
         samples.columns = fit(samples.columns, samples.table, learned)
         encoded = [encode(samples.columns, each.table) for each in parts]
@@ -167,6 +175,7 @@ def prepare(samples: Samples, how: Reading) -> Data:
         x, y, held_out_x, held_out_y, goal, shape, mean, std, shift, target_shift,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
         samples.skipped | (samples.held_out.skipped if samples.held_out else {}),
+        None if samples.weights is None else samples.weights[learned], split,
     )  # fmt: skip
 
 
@@ -304,42 +313,6 @@ def task(y: np.ndarray, classes: tuple[str, ...], name: str, shift: Shift) -> Ta
         value = shift.back(y[:1]).item()
         raise Refused(f"{name} is always {value:g}; there is nothing to learn")
     return Task((), mean, std, shift.unit.item())
-
-
-def hold_out(y: np.ndarray, classes: tuple[str, ...], notes: list[str]) -> Sequence[Any]:
-    """The indices of all but a fifth, and of that fifth, which has about a fifth of each class.
-
-    They are the same for every seed, so that runs can be compared.
-
-    Raises
-    ------
-    Refused
-        There are fewer than 5 samples, or each has a class of its own; or scikit-learn is not
-        installed.
-    """
-    try:
-        from sklearn.model_selection import train_test_split
-    except ModuleNotFoundError as error:
-        raise Refused(f"{error.name} is not installed: pip install scikit-learn") from error
-    if len(y) < 5:
-        raise Refused(f"there are {len(y)} samples; expected 5 or more, to hold a fifth out")
-    if not classes:
-        return train_test_split(np.arange(len(y)), test_size=len(y) // 5, random_state=0)
-    counts = np.bincount(y.astype(int), minlength=len(classes))
-    if counts.max() == 1:
-        raise Refused(
-            f"there are {len(y)} classes, one for each sample; expected fewer, or --task regression"
-        )
-    single = np.flatnonzero(counts == 1)
-    if single.size:
-        names = listed([classes[i] for i in single])
-        notes.append(f"classes of one sample, which is not held out: {names}")
-    several = np.flatnonzero(counts[y.astype(int)] > 1)
-    held_out = max(len(several) // 5, int((counts > 1).sum()))
-    learned, kept = train_test_split(
-        several, test_size=held_out, random_state=0, stratify=y[several]
-    )
-    return np.concatenate([learned, np.flatnonzero(counts[y.astype(int)] == 1)]), kept
 
 
 def scaling(x: np.ndarray, alike: bool) -> Pair:

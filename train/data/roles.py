@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .columns import KINDS, Column, find
 from .samples import Reading, listed, shown
 from .tables import Table, numbers_of, plain_number
 
-__all__ = ["columns_of", "given_kinds", "targets_of"]
+__all__ = ["columns_of", "expect_weights", "given_kinds", "targets_of", "weights_of"]
 
 
 def given_kinds(how: Reading) -> dict[str, str]:
@@ -41,11 +42,12 @@ def columns_of(table: Table, how: Reading) -> tuple[str | None, list[Column]]:
         columns or targets cannot be used; the message names all of these.
     """
     target, given = (how.target or table.names[-1]) if how.labelled else None, given_kinds(how)
-    for name in (*filter(None, [target]), *how.features, *how.ignore, *given):
+    named = [*filter(None, [target, how.weights, how.split.group])]
+    for name in (*named, *filter(None, [how.split.column]), *how.features, *how.ignore, *given):
         if name not in table.names:
             raise Refused(f"it has no column {shown(name)}; it has {listed(table.names)}")
     expect_apart(target, how)
-    left_out = {*how.ignore, target}
+    left_out = {*how.ignore, *named}
     names = [name for name in dict.fromkeys(how.features or table.names) if name not in left_out]
     if not names:
         raise Refused(f"it has no column but {shown(target)}; expected features beside the target")
@@ -72,6 +74,11 @@ def expect_apart(target: str | None, how: Reading) -> None:
         The target is among the features; or a column to be ignored is the target, or is not among
         the features.
     """
+    for option, name in (("--weights", how.weights), ("--holdout", how.split.column)):
+        is_free = option == "--holdout" and not how.split.group  # times are features, too
+        if name and (name == target or (name in how.features and not is_free)):
+            of = "--target" if name == target else "--features"
+            raise Refused(f"{option} {quoted(name)}: it is of {of}; expected another column")
     if target in how.features:
         raise Refused(
             f"--features {quoted(str(target))}: it is the target; expected a --target of "
@@ -114,6 +121,32 @@ def expect_targets(table: Table, target: str, how: Reading) -> None:
                 f"{table.at(wrong[0], target)} is {str(column.iloc[wrong[0]])[:50]!r}; expected a "
                 "number, for --task regression"
             )
+
+
+def weights_of(table: Table, name: str | None) -> np.ndarray | None:
+    """Return the column of --weights, where it is named; raises as `expect_weights`."""
+    if name is None:
+        return None
+    weights = numbers_of(table.column(name), table.decimal)
+    expect_weights(weights, len(table), lambda row: table.at(row, name))
+    return weights
+
+
+def expect_weights(weights: np.ndarray, samples: int, at: Callable[[int], str]) -> None:
+    """Refuse weights that are no number from 0 for each sample, or all 0; `at` names a place.
+
+    Raises
+    ------
+    Refused
+        The message has the shape, or the first wrong value.
+    """
+    if weights.shape != (samples,):
+        raise Refused(f"--weights: they are {weights.shape}; expected ({samples},)")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if wrong.size or not weights.any():
+        row = int(wrong[0]) if wrong.size else 0
+        found = "missing" if np.isnan(weights[row]) else f"{weights[row]:g}"
+        raise Refused(f"{at(row)} is {found}; expected weights, numbers from 0, and some above it")
 
 
 def targets_of(table: Table, target: str, regression: bool) -> np.ndarray:

@@ -8,13 +8,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..settings import joined
+from ..settings import SPLIT, joined
 
 if TYPE_CHECKING:
     from .columns import Column
     from .tables import Table
 
-__all__ = ["Reading", "Samples", "describe_not_finite", "listed", "rows_not_finite", "shown"]
+__all__ = [
+    "Reading",
+    "Samples",
+    "Split",
+    "describe_not_finite",
+    "listed",
+    "rows_not_finite",
+    "shown",
+]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which samples are held out.
+
+    holdout : as `--holdout` has it: a share, or 2/5 for the second of five folds; and behind a
+        comma, or alone, group:COLUMN or time:COLUMN. None: a fifth at random
+    seed : of what is drawn
+    """
+
+    holdout: str | None = None
+    seed: int = 0
+
+    @property
+    def share(self) -> float:
+        return float(self.parts[0] or 0.2)
+
+    @property
+    def fold(self) -> tuple[int, int] | None:
+        """The number of the fold, from 1, and how many there are."""
+        return (int(self.parts[1]), int(self.parts[2])) if self.parts[2] else None
+
+    @property
+    def column(self) -> str | None:
+        return self.parts[4]
+
+    @property
+    def group(self) -> str | None:
+        """The column whose values stay together."""
+        return self.column if self.parts[3] == "group" else None
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        found = SPLIT.fullmatch(self.holdout or "")
+        return found.groups() if found else (None,) * 5
 
 
 @dataclass(frozen=True)
@@ -53,6 +97,10 @@ class Reading:
     asked : bool
         Numbers of classes are refused where they are many; the user has not said that they are
         classes.
+    weights : str, optional
+        The column of a table, or the array of a npz, that says how much each sample counts.
+    split : Split
+        Which samples are held out.
     """
 
     regression: bool = False
@@ -69,6 +117,8 @@ class Reading:
     encoding: str = "utf-8"
     decimal: str | None = None
     asked: bool = False
+    weights: str | None = None
+    split: Split = Split()
 
 
 @dataclass
@@ -86,6 +136,7 @@ class Samples:
     held_out : samples that the file holds out
     skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
+    weights : (n,) numbers from 0, where samples do not count alike
     """
 
     x: np.ndarray
@@ -102,6 +153,7 @@ class Samples:
     held_out: Samples | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    weights: np.ndarray | None = None
 
     def at(self, i: int, array: str) -> str:
         """Where sample i is, for a message about an array: x or y, by its name."""

@@ -12,7 +12,7 @@ import numpy as np
 from .. import Refused
 from . import images, pictures, scenes
 from .arrays import read_npy, read_npz
-from .roles import columns_of, given_kinds, targets_of
+from .roles import columns_of, expect_weights, given_kinds, targets_of, weights_of
 from .samples import Reading, Samples, listed, shown
 from .tables import DESCRIBED, is_table, read_table
 
@@ -62,7 +62,7 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
     expect_used(name, how)
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return npz(path)
+        return npz(path, how.weights)
     if ".npy," in name.lower():
         return npy_pair(name)
     if is_table(name):
@@ -108,9 +108,11 @@ def expect_used(name: str, how: Reading) -> None:
     Refused
         Columns are named where there is no table, or a size of images where there is one.
     """
-    names = "target", "features", "ignore", "columns", "decimal"
+    names = "target", "features", "ignore", "columns", "decimal", "weights"
     given = [f"--{option}" for option in names if getattr(how, option)]
-    if given and not is_table(name):
+    given += ["--holdout of a column"] * bool(how.split.column)
+    is_npz = name.lower().endswith(".npz") and given == ["--weights"]
+    if given and not (is_table(name) or is_npz):
         raise Refused(f"it has no columns; expected no {given[0]}, which is for {DESCRIBED} files")
     if how.size and is_table(name):
         raise Refused("it has no images; expected no --image-size, which resizes images")
@@ -140,14 +142,19 @@ def table_samples(path: Path, how: Reading) -> Samples:
     y = None if target is None else targets_of(table, target, how.regression)
     return Samples(
         np.zeros((len(table), 0)), y, "x", f"column {shown(target)}",
-        table=table, columns=columns, target=target,
+        table=table, columns=columns, target=target, weights=weights_of(table, how.weights),
     )  # fmt: skip
 
 
-def npz(path: Path) -> Samples:
-    arrays, unused = read_npz(path, NPZ)
+def npz(path: Path, weights: str | None = None) -> Samples:
+    arrays, unused = read_npz(
+        path, [(*names, weights) if weights else names for names in NPZ if weights not in names]
+    )
+    given = arrays.pop(weights) if weights else None
     (x_name, x), (y_name, y), *held_out = arrays.items()
-    samples = Samples(x, y, x_name, y_name, pixels=images.white_of(x))
+    samples = Samples(x, y, x_name, y_name, pixels=images.white_of(x), weights=given)
+    if given is not None:
+        expect_weights(given, len(x), lambda row: f"{weights}[{row}]")
     if held_out:
         (x_name, x), (y_name, y) = held_out
         samples.held_out = Samples(x, y, x_name, y_name)

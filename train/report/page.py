@@ -17,13 +17,15 @@ from ..prediction import SURE, edges_of
 from ..scores import GUESSES
 from . import figures, pictures
 from .measured import MOST_CLASSES, REPEATS
-from .read import RunReport, lookup
+from .read import RunReport, lookup, split_of
 
 __all__ = ["page"]
 
 # Of config.json, where runs are compared: what follows from the rest.
-UNSHOWN = ("result", "files", "folder", "options.out", "data.mean", "data.std", "data.target.mean",
-           "data.target.std", "network.inputs", "network.outputs", "network.units")  # fmt: skip
+UNSHOWN = (
+    *("result", "runs", "files", "folder", "options.out", "data.mean", "data.std"),
+    *("data.target.mean", "data.target.std", "network.inputs", "network.outputs", "network.units"),
+)
 NONE = "–"
 LONG = 24  # values in a list that is shown in full
 COLUMNS = 8  # of a table with samples
@@ -98,7 +100,8 @@ def is_best(run: RunReport, runs: list[RunReport]) -> bool:
 
 
 def same_data(a: RunReport, b: RunReport) -> bool:
-    return a.measure is b.measure and all(
+    alike = a.measure is b.measure and split_of(a.config) == split_of(b.config)
+    return alike and all(
         lookup(a.config, "options", name) == lookup(b.config, "options", name)
         for name in ("data", "validation", "target")
     )

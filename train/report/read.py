@@ -18,16 +18,18 @@ from layers.engine import gluon, mx, nd
 from .. import Refused
 from ..data import Data, Reading, load
 from ..data.arrays import refusing_damage
+from ..data.samples import Split
 from ..data.sources import PUBLISHED
 from ..exporting import Network, read_network
 from ..prediction import TrainedRun, forward, read_run, refusing_networks, softmax
 from ..scores import ROWS, Score
 from ..screen import say
+from ..settings import holdout_of
 from ..task import Detection, Task
 from .measured import Importance, Measured, importance
 from .names import REARRANGING, names_of
 
-__all__ = ["RunReport", "Source", "Statistics", "lookup", "read_runs"]
+__all__ = ["RunReport", "Source", "Statistics", "lookup", "read_runs", "split_of"]
 
 ACTIVATIONS = 256  # held-out samples that activations are measured on
 MAP = Score("map", Detection().metric_title, "detections", lambda *_: math.nan, form=".2%")
@@ -244,10 +246,11 @@ def read_data(config: dict[str, Any], run: TrainedRun, source: Source) -> Data:
         size=tuple(size) if isinstance(size, list) else None,
         skip_broken=lookup(config, "options", "skip_broken") is True,
         boxes=run.outputs == "detections",
+        split=split_of(config),
         columns=names("columns"),
         **{
             key: value
-            for key in ("encoding", "decimal")
+            for key in ("encoding", "decimal", "weights")
             if (value := lookup(config, "options", key))
         },
     )
@@ -267,6 +270,12 @@ def read_data(config: dict[str, Any], run: TrainedRun, source: Source) -> Data:
         if not np.allclose(now, then, rtol=1e-4):
             raise Refused(f"{different}: its {what} has changed")
     return data
+
+
+def split_of(config: dict[str, Any]) -> Split:
+    """Return which samples a run has held out: those of before, of every seed, by the seed 0."""
+    holdout, seed = (lookup(config, "data", "split", name) for name in ("holdout", "seed"))
+    return Split(holdout_of(holdout), seed if type(seed) is int else 0)
 
 
 def statistics_of(name: str, values: np.ndarray, operator: str = "") -> Statistics:

@@ -36,6 +36,6 @@ def run(module: str) -> int:
 train = partial(run, "train.__main__")
 detect = partial(run, "train.detect")
 find_lr = partial(run, "train.find_lr")
-predict = partial(run, "train.predict")
+predict = partial(run, "train.predict_program")
 report = partial(run, "train.report")
 export = partial(run, "train.export")

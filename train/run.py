@@ -26,7 +26,7 @@ from .optimizers import settings_of
 from .progress import Logging
 from .results import History
 from .saved import checkpoints
-from .scores import GUESSES, compared, lines_of
+from .scores import GUESSES, compared, lines_of, margins
 from .screen import say
 from .state import Epoch, Measure, Meter, Run
 from .stop import Stop
@@ -142,7 +142,12 @@ def show_and_write(
         "samples_per_second": rate,
     }
     title = f"{options.data}: {summary(best, data, run.measure)}"
-    results_text = f"{table(run)}{scores_of(run, data)}"  # before the net is exported
+    results_text = table(run)
+    if found := predicted(run, data):  # before the net is exported
+        results_text += scores_of(*found, data)
+        if not data.task.classes:
+            distances = np.abs(found[1].ravel() - found[0].ravel().astype("float64"))
+            config["result"]["margins"] = margins(distances * data.task.unit)
     try:
         described = f"{title}\n{headline(options, config)}"
         if run.workers.is_first:
@@ -183,21 +188,24 @@ def judge(run: Run, guessing: float, options: Config) -> None:
         say(f"{said}: it has learned little yet; try more --epochs or another --lr", sys.stderr)
 
 
-def scores_of(run: Run, data: Data) -> str:
-    """Metrics of the held-out samples beside those of a guess, as lines of text.
+def predicted(run: Run, data: Data) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the targets of the held-out samples, and their probabilities or predicted numbers.
 
     There are none of a detector, nor of several processes, of which each has a part of the samples.
     """
-    classes = data.task.classes
     if data.task.name == "detection" or run.workers.count > 1 or run.validation is None:
-        return ""
+        return None
     meter = Meter("held out", outputs=[])
     for x, y in run.validation.batches():
         run.learner.evaluate(x, y, meter)
-    labels, outputs = joined(meter.outputs or [])
-    values = probabilities(nd.array(outputs)).asnumpy() if classes else outputs
-    rows = compared(labels, values, data.guess)
-    return f"\n\n{lines_of(rows, GUESSES[bool(classes)])}\n"
+    y, outputs = joined(meter.outputs or [])
+    return y, probabilities(nd.array(outputs)).asnumpy() if data.task.classes else outputs
+
+
+def scores_of(y: np.ndarray, values: np.ndarray, data: Data) -> str:
+    """Metrics of the held-out samples beside those of a guess, as lines of text."""
+    rows = compared(y, values, data.guess)
+    return f"\n\n{lines_of(rows, GUESSES[bool(data.task.classes)])}\n"
 
 
 def summary(last: Epoch, data: Data, measure: Measure) -> str:

@@ -14,7 +14,7 @@ from repeated import first_alone
 
 from layers import DenseBlock, SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
-from train import Refused, gluoncv_package, predict, report
+from train import Refused, gluoncv_package, predict_program, report
 from train import export as export_program
 from train.__main__ import main
 from train.command_line import parse
@@ -68,7 +68,7 @@ def test_training_prediction_report_and_export(head, start, tmp_path, samples, c
     assert config["network"]["net"] == NET and config["options"]["head"] == head
     assert '"layers.dense"' in (tmp_path / "out/model-symbol.json").read_text()
     capsys.readouterr()
-    assert predict.main([str(tmp_path / "out"), samples, "--engine", engine]) == 0
+    assert predict_program.main([str(tmp_path / "out"), samples, "--engine", engine]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 41
     page = tmp_path / "report.html"
     assert report.main([str(tmp_path / "out"), "--out", str(page), "--engine", engine]) == 0
@@ -136,7 +136,7 @@ def test_files_of_pictures(write, tmp_path, capsys, engine):
     picture = tmp_path / "bright.png"
     Image.fromarray(np.full((32, 32, 3), 200, "uint8")).save(picture)
     capsys.readouterr()
-    assert predict.main([str(parts), str(picture), "--engine", engine]) == 0
+    assert predict_program.main([str(parts), str(picture), "--engine", engine]) == 0
     header, line = capsys.readouterr().out.splitlines()
     assert header == "file,class,probability"
     assert line.split(",")[1] == {"cifar10": "automobile"}.get(data.partition(":")[0], "dog")
@@ -164,7 +164,7 @@ def test_gray_images_that_are_enlarged(tmp_path, engine, capsys):
     np.save(tmp_path / "x.npy", load_digits().images[:3])
     capsys.readouterr()
     file = str(tmp_path / "x.npy")
-    assert predict.main([str(tmp_path / "out"), file, "--engine", engine]) == 0
+    assert predict_program.main([str(tmp_path / "out"), file, "--engine", engine]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 

@@ -24,7 +24,8 @@ EXCHANGE = ("onnx", "onnxruntime", "onnxscript", "safetensors")
 
 
 def program(name):
-    return import_module("train.__main__" if name == "train" else name).main
+    modules = {"train": "train.__main__", "train.predict": "train.predict_program"}
+    return import_module(modules.get(name, name)).main
 
 
 def is_possible(name, argv):

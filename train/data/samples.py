@@ -11,7 +11,7 @@ import numpy as np
 from ..settings import joined
 
 if TYPE_CHECKING:
-    from .columns import Column
+    from .columns import Column, Unusual
     from .tables import Table
 
 __all__ = ["Reading", "Samples", "describe_not_finite", "listed", "rows_not_finite", "shown"]
@@ -86,6 +86,7 @@ class Samples:
     held_out : samples that the file holds out
     skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
+    unusual : values of columns of which nothing was learned
     """
 
     x: np.ndarray
@@ -102,6 +103,7 @@ class Samples:
     held_out: Samples | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unusual: Sequence[Unusual] = ()
 
     def at(self, i: int, array: str) -> str:
         """Where sample i is, for a message about an array: x or y, by its name."""

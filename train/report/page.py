@@ -13,7 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import layers
 
 from ..detecting import OVERLAP
-from ..prediction import SURE, edges_of
+from ..prediction import SURE
+from ..rows import edges_of
 from ..scores import GUESSES
 from . import figures, pictures
 from .measured import MOST_CLASSES, REPEATS

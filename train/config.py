@@ -86,10 +86,10 @@ WITHOUT = {
     "image_size augment skip_broken hidden activation norm dropout residual patch depth heads "
     "pretrained head kvstore",
     FIND_LR: "epochs steps_per_epoch patience metric lr schedule schedule_option warmup average "
-    "kvstore config resume checkpoint_steps tensorboard",
+    "kvstore config resume checkpoint_steps tensorboard quiet",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
-NO_FILE_HAS = ("config", "resume", "overwrite")
+NO_FILE_HAS = ("config", "resume", "overwrite", "quiet")
 
 
 def net_of(value: Any) -> str | None:
@@ -218,6 +218,7 @@ class Config:
         None, of.whole(1), "save a checkpoint after this many steps too (after each epoch)"
     )
     tensorboard: Path | None = setting(None, of.path, "write the results for TensorBoard, too")
+    quiet: bool = setting(False, of.flag, "print nothing but errors and warnings")
 
     @classmethod
     def of(cls, program: str, values: Mapping[str, Any]) -> Config:

@@ -103,8 +103,9 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
 
 def written(options: Config) -> list:
     """Return the callbacks that every run has: what it shows, writes and guards against."""
+    shown = [] if options.quiet else [Logging(lines=not sys.stderr.isatty())]  # a pipe has no bar
     return [
-        Logging(lines=not sys.stderr.isatty()),  # a file or a pipe has no bar
+        *shown,
         History(options.out / "history.csv"),
         Guard(),
         Checkpoint(

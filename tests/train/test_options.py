@@ -96,6 +96,7 @@ EVERYTHING = {
     "config": None,
     "patience": 3,
     "tensorboard": Path("/home/someone/tb"),
+    "quiet": True,
     "engine": "mxnet",
     "kvstore": "dist_sync",
 }
@@ -113,7 +114,7 @@ def test_everything_given(monkeypatch):
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
-        "--kvstore dist_sync --tensorboard ~/tb --metric rmse"
+        "--kvstore dist_sync --tensorboard ~/tb --metric rmse --quiet"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from statistics import median
 from typing import Any
@@ -28,7 +28,7 @@ from .results import History
 from .saved import checkpoints
 from .scores import GUESSES, compared, lines_of, margins
 from .screen import say
-from .state import Epoch, Measure, Meter, Run
+from .state import Callback, Epoch, Measure, Meter, Run
 from .stop import Stop
 from .trouble import Guard
 from .workers import Workers, lost
@@ -36,7 +36,7 @@ from .workers import Workers, lost
 __all__ = ["run"]
 
 
-def run(options: Config, learner_of: Callable) -> list[Epoch]:
+def run(options: Config, learner_of: Callable, more: Sequence[Callback] = ()) -> list[Epoch]:
     """Train what `learner_of` makes, show the results, and write the files.
 
     Parameters
@@ -44,6 +44,8 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
     options : Config
     learner_of : callable
         (data, contexts, options, workers) to a learner.
+    more : sequence of Callback
+        Callbacks beside those that the options ask for.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
 
         start = time.perf_counter()
         stop = stack.enter_context(Stop())
-        callbacks = [stop, *callbacks, *written(options)]
+        callbacks = [stop, *callbacks, *more, *written(options)]
         state = Run(
             learner, *batches, options.epochs, measure, options.seed, callbacks,
             metrics=learner.metrics, steps_per_epoch=options.steps_per_epoch, workers=workers,

@@ -154,7 +154,9 @@ class Config:
     units: int | None = setting(None, of.whole(1), "of a patch (64), or first channels (16 to 32)")
     depth: int | None = setting(None, of.whole(1), "blocks (2, of conv 3), or those of a stage")
     heads: int | None = setting(None, of.whole(1), "heads of a vit's attention (4)")
-    pretrained: str | None = setting(None, of.text("FILE"), "MXNet's .params of a net of GluonCV")
+    pretrained: str | None = setting(
+        None, of.text("FILE"), "parameters of a net of GluonCV, see docs"
+    )
     head: str | None = setting(
         None, of.choice("dense", "fused"), "last layer of a net of GluonCV, fused: with the loss"
     )

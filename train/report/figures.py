@@ -134,8 +134,9 @@ def trials(sweep: SweepReport, varied: Varied | None = None) -> Markup:
     else:
         values = [each["values"][varied.name] for each in known]
         x = [varied.texts.index(value) for value in values] if varied.texts else values
-        if varied.texts:
-            axes.set_xticks(range(len(varied.texts)), varied.texts)
         axes.set_xscale("log" if varied.log else "linear")
+        if varied.texts:
+            axes.set_xticks(range(len(varied.texts)), varied.texts, parse_math=False)
+            axes.set_xlim(-0.5, len(varied.texts) - 0.5)
     axes.plot(x, y, "o", color=RUNS[0], markersize=5, alpha=0.65, markeredgewidth=0)
     return svg(figure, f"metric over {varied.name if varied else 'trials'}")

@@ -127,20 +127,29 @@ def write_json_lines(pieces: Pieces, probabilities: bool) -> Iterator[str]:
 def write_parquet(pieces: Pieces, probabilities: bool) -> Iterator[bytes]:
     """Yield a file of Parquet: texts as they are, `row` a whole number, all others float64."""
     arrow, file, writer = imported("pyarrow"), io.BytesIO(), None
+    kinds = {int: arrow.int64(), str: arrow.string(), float: arrow.float64()}
     for found in pieces:
+        rows = [*map(encodable, flat_rows(found, probabilities))]
         if writer is None:
-            texts = {"file", "class", *found.kept}
-            types = {"row": arrow.int64(), **dict.fromkeys(texts, arrow.string())}
+            first = rows[0] if rows else {"row": 0, "file": "", "class": ""}  # without any object
             names = columns_of(found, probabilities)
-            schema = arrow.schema([(name, types.get(name, arrow.float64())) for name in names])
+            schema = arrow.schema([(name, kinds[type(first.get(name, 0.0))]) for name in names])
             writer = imported("pyarrow.parquet").ParquetWriter(arrow.PythonFile(file, "w"), schema)
-        writer.write_table(
-            arrow.Table.from_pylist([*flat_rows(found, probabilities)], schema=schema)
-        )
+        writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
         yield taken(file)
     if writer is not None:
         writer.close()
     yield taken(file)
+
+
+def encodable(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with texts that UTF-8 has: the name of a file may be of other bytes."""
+    return {
+        name: value.encode("utf-8", "backslashreplace").decode()
+        if isinstance(value, str)
+        else value
+        for name, value in row.items()
+    }
 
 
 def taken(file: io.BytesIO) -> bytes:

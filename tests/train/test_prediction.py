@@ -168,6 +168,15 @@ def test_parquet(runs, tmp_path, monkeypatch, capsys):
     assert told == "train.predict: --format parquet: it is no text; expected --out FILE.parquet\n"
 
 
+def test_parquet_of_columns_that_are_called_like_ours(tmp_path):
+    pytest.importorskip("pyarrow")
+    kept = {"row": ["x"], "class": ["y"], "probability": ["z"], "other": ["\udcff"]}
+    found = Predictions(["a", "b"], np.array([[0.25, 0.75]]), kept=kept)
+    (tmp_path / "a.parquet").write_bytes(b"".join(write_parquet([found], False)))
+    (row,) = pandas.read_parquet(tmp_path / "a.parquet").to_dict("records")
+    assert row == {"row": 1, "class": "b", "probability": 0.75, "other": "\\udcff"}
+
+
 def test_parquet_without_any_object(tmp_path):
     pytest.importorskip("pyarrow")
     found = Predictions(["a"], np.array([[[-1.0, 0, 0, 0, 0, 0]]]), ("a.png",), (8, 8))

@@ -65,7 +65,7 @@ pip_install = $(@D)/bin/python -m pip install --no-compile $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/torch.txt -e '.[train,monitor,images,kernels,exchange,gluoncv,test]'
+	$(pip_install) -c constraints/torch.txt -e '.[train,monitor,sweep,images,kernels,exchange,gluoncv,test]'
 	touch $@
 
 .venv/made-dev: $(TORCH)

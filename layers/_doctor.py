@@ -22,6 +22,7 @@ OPTIONAL = {
     "tqdm": "the bar of a training",
     "pyyaml": "settings in YAML",
     "tensorboard": "--tensorboard",
+    "optuna": "sweeps over settings",
     "pillow": "images",
     "numba": "loop kernels",
     "safetensors": "files for other frameworks",

@@ -15,7 +15,7 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 
-__all__ = ["command", "detect", "export", "find_lr", "predict", "report", "train"]
+__all__ = ["command", "detect", "export", "find_lr", "predict", "report", "sweep", "train"]
 
 
 def command(script: str, module: str) -> str:
@@ -37,6 +37,7 @@ def run(module: str) -> int:
 train = partial(run, "train.__main__")
 detect = partial(run, "train.detect")
 find_lr = partial(run, "train.find_lr")
-predict = partial(run, "train.predict")
+predict = partial(run, "train.predict_program")
 report = partial(run, "train.report")
 export = partial(run, "train.export")
+sweep = partial(run, "train.sweep")

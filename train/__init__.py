@@ -1,4 +1,4 @@
-"""Train a net: `fit` one of your own, or ``python -m train --help``."""
+"""Train a net: `fit` one of your own, or ``python -m train --help``; then `predict`, `evaluate`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,24 @@ from layers._errors import showable
 
 if TYPE_CHECKING:
     from . import callbacks
+    from .evaluation import evaluate
     from .loop import fit
+    from .prediction import predict
 
-__all__ = ["Diverged", "Interrupted", "Lost", "NotFound", "Refused", "callbacks", "fit"]
+__all__ = [
+    "Diverged",
+    "Interrupted",
+    "Lost",
+    "NotFound",
+    "Refused",
+    "callbacks",
+    "evaluate",
+    "fit",
+    "predict",
+]
+
+# The modules of the functions. The submodule `predict` is the function, too.
+FUNCTIONS = {"fit": ".loop", "predict": ".prediction", "evaluate": ".evaluation"}
 
 
 class OneLine(Exception):
@@ -49,9 +64,9 @@ class Interrupted(OneLine):
 
 
 def __getattr__(name: str) -> Any:
-    """Import `fit` and `callbacks` at their first use; no engine is needed before."""
-    if name == "fit":
-        return import_module(".loop", __name__).fit
+    """Import the functions and `callbacks` at their first use; no engine is needed before."""
+    if name in FUNCTIONS:
+        return getattr(import_module(FUNCTIONS[name], __name__), name)
     if name == "callbacks":
         return import_module(".callbacks", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import ExitStack, redirect_stdout
 from importlib import import_module
 
 from .command_line import parse
@@ -24,8 +26,10 @@ def main(
     program, module, made_by : str
         The program's name, and the function of a module of this package that makes its learner.
     """
-    with ExitStatus(program, "interrupted at once") as status:
+    with ExitStatus(program, "interrupted at once") as status, ExitStack() as stack:
         options = parse(argv, program)
+        if options.quiet:
+            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
         start_engine(options.engine, ("matplotlib", "tqdm"))
         from .run import run  # not before the engine has started
         from .several import runs_of, summarize

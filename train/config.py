@@ -87,10 +87,10 @@ WITHOUT = {
     "pretrained head class_weight weights kvstore",
     FIND_LR: "epochs steps_per_epoch max_steps max_time limit_batches overfit_batches fast_dev_run "
     "profile patience metric lr schedule schedule_option warmup average folds repeat kvstore "
-    "config resume checkpoint_steps tensorboard",
+    "config resume checkpoint_steps tensorboard quiet",
 }
 DEFAULTS = {DETECT: {"data": "scenes", "net": "ssd_lite"}}  # other ones than those of `Config`
-NO_FILE_HAS = ("config", "resume", "overwrite")
+NO_FILE_HAS = ("config", "resume", "overwrite", "quiet")
 
 
 def net_of(value: Any) -> str | None:
@@ -156,7 +156,9 @@ class Config:
     units: int | None = setting(None, of.whole(1), "of a patch (64), or first channels (16 to 32)")
     depth: int | None = setting(None, of.whole(1), "blocks (2, of conv 3), or those of a stage")
     heads: int | None = setting(None, of.whole(1), "heads of a vit's attention (4)")
-    pretrained: str | None = setting(None, of.text("FILE"), "MXNet's .params of a net of GluonCV")
+    pretrained: str | None = setting(
+        None, of.text("FILE"), "parameters of a net of GluonCV, see docs"
+    )
     head: str | None = setting(
         None, of.choice("dense", "fused"), "last layer of a net of GluonCV, fused: with the loss"
     )
@@ -251,6 +253,7 @@ class Config:
         None, of.whole(1), "save a checkpoint after this many steps too (after each epoch)"
     )
     tensorboard: Path | None = setting(None, of.path, "write the results for TensorBoard, too")
+    quiet: bool = setting(False, of.flag, "print nothing but errors and warnings")
 
     @classmethod
     def of(cls, program: str, values: Mapping[str, Any]) -> Config:

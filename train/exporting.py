@@ -21,8 +21,8 @@ from layers.engine import mx, nd
 
 from . import Refused, symbolic
 from .description import add_notes, notes_of
-from .prediction import GRAPH, PARAMETERS, TrainedRun, forward, read_run, refusing_networks
 from .tensors import tensors_as_bytes
+from .trained import GRAPH, PARAMETERS, TrainedRun, network_of, read_run, refusing_networks
 
 __all__ = ["export"]
 
@@ -265,7 +265,7 @@ def compare(
                 f"{path.name}: loaded again, its arrays are others; the file is not written"
             )
         return f"loaded in a process of its own: its {len(found)} arrays are those of the network"
-    expected = forward(folder, run, x)
+    expected = network_of(folder, run)(x)
     y, size = found["y"], np.abs(expected).max()
     differ = np.abs(y - expected).max() if y.shape == expected.shape else np.inf
     if not differ <= CLOSE * size:

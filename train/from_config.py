@@ -19,7 +19,7 @@ from .data.samples import Split
 from .metrics import chosen
 from .profile import Profile
 from .schedules import Schedule, check
-from .scores import ROWS
+from .scores import ROWS, fitting
 from .screen import say
 from .state import Callback, Measure
 from .workers import Workers
@@ -120,14 +120,10 @@ def measure_of(name: str | None, data: Data, workers: Workers) -> tuple[Measure,
     if name in (None, task.metric):
         return task, []
     row, classes = ROWS[name], len(task.classes)
-    if row.of_classes != bool(classes) or (row.only_two and classes != 2):
+    if row not in (known := fitting(classes)):
         has = f"{classes} classes" if classes else "numbers"
-        fitting = [
-            other.name
-            for other in ROWS.values()
-            if other.of_classes == bool(classes) and (classes == 2 or not other.only_two)
-        ]
-        raise Refused(f"--metric {name}: what is learned is {has}; expected {', '.join(fitting)}")
+        names = ", ".join(each.name for each in known)
+        raise Refused(f"--metric {name}: what is learned is {has}; expected {names}")
     if workers.count > 1:
         raise Refused(f"--metric {name}: of several processes expected {task.metric}")
     return chosen(name)

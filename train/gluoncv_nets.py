@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from layers import DenseBlock, LinearCrossEntropyLoss
+from layers import DenseBlock, LinearCrossEntropyLoss, engine
 from layers._errors import did_you_mean
 from layers.engine import gluon, mx, nd
 from layers.ops import dense
@@ -237,6 +237,8 @@ def load(net, path: Path, options: Config, last) -> None:
     try:
         if path.suffix == ".safetensors":  # which MXNet does not read
             arrays = {name: nd.array(a, dtype=a.dtype) for name, a in read_tensors(path).items()}
+        elif path.suffix in (".pt", ".pth", ".bin") and (files := engine.exchange()):
+            arrays = files.read_state_dict(path)
         else:
             arrays = nd.load(str(path))
     except Exception as error:
@@ -244,7 +246,7 @@ def load(net, path: Path, options: Config, last) -> None:
     if not isinstance(arrays, dict) or not arrays:
         raise Refused(f"{option}: its arrays have no names; expected those of save_parameters")
     arrays = {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in arrays.items()}
-    arrays = of_the_net(arrays)
+    arrays = with_names_of_gluon(of_the_net(arrays))
     parameters = net._collect_params_with_prefix()
     if not any("." in name for name in arrays):  # the names of an exported graph
         parameters = {p.name.removeprefix(net.prefix): p for p in parameters.values()}
@@ -272,6 +274,20 @@ def of_the_net(arrays: dict[str, Any]) -> dict[str, Any]:
     if len(rest) == len(arrays):
         return arrays
     return {re.sub(f"^{AROUND}", "", name): array for name, array in rest.items()}
+
+
+def with_names_of_gluon(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Arrays with PyTorch's names of batch norms renamed; they are all that differ in ResNets.
+
+    A batch norm is what has a `running_mean`. Its count of batches is left out.
+    """
+    names = {}
+    for name in arrays:
+        if name.endswith("running_mean"):
+            norm = name.removesuffix("running_mean")
+            names |= {f"{norm}weight": f"{norm}gamma", f"{norm}bias": f"{norm}beta"}
+    kept = (name for name in arrays if not name.endswith("num_batches_tracked"))
+    return {names.get(name, name): arrays[name] for name in kept}
 
 
 def first_two(names: list[str]) -> str:

@@ -189,7 +189,7 @@ class Learner:
         return found
 
     def learn(self, x: Any, y: Any, meter: Meter, weights: Any = None) -> None:
-        """Take a step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n, or the optimizer's rule.
+        """Take a step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
 
         Losses are multiplied by the weights of their samples, where there are some.
         """

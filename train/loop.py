@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import random
 import time
@@ -21,6 +22,7 @@ from layers.engine import gluon, mx
 from . import Diverged, arguments, by_name, checkpoint
 from .config import check_step, checked
 from .data import ArrayBatches, Batches, batches_of
+from .epochs import results_of
 from .labels import check_labels
 from .learner import Learner, check_learner, trainer_of
 from .metrics import WithMetric, is_computed, values_of
@@ -129,7 +131,8 @@ def fit(
     Returns
     -------
     list of Epoch
-        The results of each epoch. The parameters of the net are those after the last one.
+        The results of each epoch. The parameters of the net are those after the last one. The
+        logger `train` is told of each, at the level INFO, and nothing is printed.
 
     Raises
     ------
@@ -216,6 +219,7 @@ def train(run: Run) -> list[Epoch]:
         while run.epoch <= run.epochs and not run.stop:
             epoch = one_epoch(run)
             run.history.append(epoch)
+            log(run, epoch)
             run.step, run.meter = 0, Meter(f"epoch {run.epoch}")
             run.tell("after_epoch", epoch)
     except Diverged as error:
@@ -228,6 +232,15 @@ def train(run: Run) -> list[Epoch]:
     finally:
         run.tell_end()
     return run.history
+
+
+def log(run: Run, epoch: Epoch) -> None:
+    """Tell the logger `train` of an epoch: a program sees it that has told `logging` to show it."""
+    logger = logging.getLogger("train")
+    if run.workers.is_first and logger.isEnabledFor(logging.INFO):
+        found = results_of(epoch, run).items()
+        told = [f"{name} {value:.6g}" for name, value in found if not math.isnan(value)]
+        logger.info("%s", ", ".join(told))
 
 
 def one_epoch(run: Run) -> Epoch:

@@ -1,115 +1,181 @@
-"""The network of a run's folder, the samples to predict, and what it says of them."""
+"""Samples to predict, some at a time, and what the network of a run says of them."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
 import os
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import layers.ops  # noqa: F401 - the operators in exported graphs
-from layers.engine import gluon, mx, nd
-
 from . import Refused
 from .data import Reading
-from .data.arrays import read_npy, read_npz, refusing_damage
-from .data.columns import Column, codes_of, encode, from_json, inputs_of
-from .data.images import DEEP, image_shape, resize
+from .data.arrays import read_npy, read_npz
+from .data.columns import Column, Unusual, encode
+from .data.images import image_shape, resize
 from .data.pictures import SUFFIXES, Sources, images_in, read_images
 from .data.prepare import as_rows
 from .data.samples import Samples
-from .data.shift import Shift
-from .data.tables import is_table, read_table
-from .description import DATA
-from .screen import one_line
-from .symbolic import UNKNOWN, register_names_of_before
+from .data.tables import is_table, read_frame, read_pieces
+from .trained import BATCH, TrainedRun, network_of, read_run, softmax
 
-__all__ = ["SURE", "Predictions", "edges_of", "predictions", "write_csv", "write_json"]
+__all__ = ["SURE", "Predictions", "Tally", "predict", "predictions"]
 
-BATCH = 1024
-EDGES = ("left", "upper", "right", "lower")
-GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
-INPUTS = (["data"], ["data", "softmax_label"])
-OUTPUTS = ("scores", "probabilities", "values", "detections")
+STDIN = "-"
 SURE = 0.5  # the least probability of an object that is told of
 
 
 @dataclass(frozen=True)
-class TrainedRun:
-    """What the config.json of a run says of its network."""
-
-    classes: list[str]
-    columns: list[str]
-    codes: list[int]
-    table: list[dict[str, Any]]
-    target: dict[str, Any]
-    shape: list[int]
-    pixels: int | None
-    resized: bool
-    mean: float | list[float]
-    std: float | list[float]
-    offset: float | list[float]
-    unit: float | list[float]
-    inputs: list[str]
-    outputs: str
-
-    @property
-    def described(self) -> list[Column]:
-        """How the columns of a table become features."""
-        return from_json(self.table)
-
-    @property
-    def shift(self) -> Shift:
-        return Shift.from_json(self.offset, self.unit)
-
-    @property
-    def target_shift(self) -> Shift:
-        return Shift.from_json(self.target["offset"], self.target["unit"])
-
-    @property
-    def size(self) -> tuple[int, ...]:
-        """Width and height of the images in which it finds objects, if it does."""
-        image = image_shape(tuple(self.shape)) if self.outputs == "detections" else None
-        return image[:0:-1] if image else ()
-
-
-@dataclass(frozen=True)
 class Predictions:
-    """What a network says of samples.
+    """Predictions of a network for some samples.
 
-    classes : names, or none where it predicts a number
-    values : (n, classes) probabilities, or (n, 1) numbers; or (n, k, 6), of objects the class, the
-        probability, and the box in parts of the image
-    files : of each sample, where samples are images
-    size : width and height of an image, where objects are found in it
-    kept : columns of the table, which are repeated
-    notes : sentences for the user
-    digits : of each number, behind the point, that the network has; None: it has seven in all
+    Attributes
+    ----------
+    classes : list of str
+        Names, or none where numbers are predicted.
+    values : array
+        (n, classes) probabilities, or (n, 1) numbers; or (n, k, 6), of objects the class, the
+        probability, and the box in parts of the image.
+    files : sequence of str
+        Of each sample, where samples are images.
+    size : tuple of int
+        Width and height of an image, where objects are found in it.
+    kept : dict of str to list of str
+        Columns of the table that are repeated.
+    unusual, skipped
+        Values of columns of which nothing was learned; why some images are left out, by their name.
+    digits : list of int, optional
+        Of each number, behind the point, that the network has; None: it has seven in all.
+    first : int
+        The number of the first sample, from 1.
+    margin : float, optional
+        Half the width of the interval around each number.
     """
 
     classes: list[str]
     values: np.ndarray
-    files: tuple[str, ...]
+    files: Sequence[str] = ()
     size: tuple[int, ...] = ()
     kept: dict[str, list[str]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    unusual: Sequence[Unusual] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
     digits: list[int] | None = None
+    first: int = 1
+    margin: float | None = None
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """The name of the most probable class of each sample, (n,); None where there are none."""
+        if self.size or not self.classes:
+            return None
+        return np.array(self.classes)[self.values.argmax(axis=1)]
+
+    @property
+    def probabilities(self) -> np.ndarray | None:
+        """(n, classes), in the order of `classes`; None where there are none."""
+        return None if self.size or not self.classes else self.values
+
+    @property
+    def numbers(self) -> np.ndarray | None:
+        """(n,), in the unit of the target; None where there are classes."""
+        return None if self.classes else self.values[:, 0]
+
+    @property
+    def interval(self) -> np.ndarray | None:
+        """The lower and the upper end of the interval around each number, (n, 2)."""
+        if self.margin is None:
+            return None
+        return self.values + [-self.margin, self.margin]
 
 
-def predictions(folder: Path, name: str, how: Reading | None = None) -> Predictions:
-    """What the network of a run's folder says of the samples in a file, or of images.
+@dataclass
+class Tally:
+    """The counts over all pieces of some samples, and what a user is told of them."""
 
-    `how` are encoding and decimal mark of a table, and as features the columns to be repeated.
+    samples: int = 0
+    unusual: dict[str, Unusual] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def count(self, pieces: Iterable[Predictions]) -> Iterator[Predictions]:
+        """Yield the pieces, and count what is in them."""
+        for piece in pieces:
+            self.samples += len(piece.values)
+            self.skipped |= piece.skipped
+            for each in piece.unusual:
+                before = self.unusual.get(each.column)
+                self.unusual[each.column] = each if before is None else before + each
+            yield piece
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for the user."""
+        told = [str(each) for each in self.unusual.values()]
+        if self.skipped:
+            names, count = [*self.skipped][:20], len(self.skipped)
+            more = f" and {count - 20} more" if count > 20 else ""
+            first = self.skipped[names[0]]
+            told.append(f"{count} broken images are left out: {', '.join(names)}{more}; {first}")
+        return told
+
+
+def predict(
+    run: str | Path,
+    data: Any,
+    *,
+    interval: float | None = None,
+    keep: Sequence[str] = (),
+    encoding: str = "utf-8",
+    decimal: str | None = None,
+    skip_broken: bool = False,
+) -> Predictions:
+    """Return what the network of a run says of samples, as ``python -m train.predict`` does.
+
+    Parameters
+    ----------
+    run : str or Path
+        The folder of a run of ``python -m train``.
+    data : str, Path, DataFrame or array
+        A file or a folder of images, as the program takes them; a DataFrame with the columns that
+        the run was trained with; or numbers (n, ...), as x of a file of arrays.
+    interval : float, optional
+        The share of targets that are to be within an interval around each predicted number.
+    keep, encoding, decimal, skip_broken
+        As the options of the program.
+
+    Returns
+    -------
+    Predictions
+        Its `labels` and `probabilities`, or its `numbers` and their `interval`.
+
+    Raises
+    ------
+    Refused
+        The folder has no run, a file is damaged, or the samples do not fit the network.
+    """
+    how = Reading(features=tuple(keep), encoding=encoding, decimal=decimal, skip_broken=skip_broken)
+    tally = Tally()
+    pieces = [*tally.count(predictions(Path(run), data, how, interval))]
+    return replace(
+        pieces[0],
+        values=np.concatenate([piece.values for piece in pieces]),
+        files=[file for piece in pieces for file in piece.files],
+        kept={name: sum((p.kept[name] for p in pieces), []) for name in pieces[0].kept},
+        unusual=[*tally.unusual.values()],
+        skipped=tally.skipped,
+        digits=pieces[0].digits and [n for piece in pieces for n in piece.digits or ()],
+    )
+
+
+def predictions(
+    folder: Path, data: Any, how: Reading | None = None, interval: float | None = None
+) -> Iterator[Predictions]:
+    """Yield what the network of a run's folder says of samples, some at a time.
+
+    `data` is as that of `predict`, or "-", a table from the standard input. `how` are encoding and
+    decimal mark of a table, and as features the columns to be repeated.
 
     Raises
     ------
@@ -117,33 +183,59 @@ def predictions(folder: Path, name: str, how: Reading | None = None) -> Predicti
         The folder has no run, a file is damaged, or the samples do not fit the network.
     """
     run = read_run(folder)
+    margin = None if interval is None else run.margin(interval)
+    network, first = network_of(folder, run), 1
+    for samples, kept, x in inputs(data, run, how or Reading()):
+        outputs, digits = network(x), None
+        if run.outputs == "scores":
+            outputs = softmax(outputs)
+        if run.outputs == "values":
+            shift, own = run.target_shift, outputs[:, 0]
+            outputs = shift.back(outputs)
+            if not shift.is_none:
+                digits = digits_of(own * shift.unit[0])
+        yield Predictions(
+            run.classes, outputs, samples.files, run.size, kept, samples.unusual, samples.skipped,
+            digits, first, margin,
+        )  # fmt: skip
+        first += len(x)
+
+
+def inputs(
+    data: Any, run: TrainedRun, how: Reading
+) -> Iterator[tuple[Samples, dict[str, list[str]], np.ndarray]]:
+    """Yield samples, the columns to repeat, and the rows that the network is given of them.
+
+    Raises
+    ------
+    Refused
+        The data cannot be read, or does not fit the network; the message begins with its name.
+    """
+    name, shape = name_of(data), tuple(run.shape)
     try:
-        kept: dict[str, list[str]] = {}
-        samples = read_samples(name, run, how or Reading(), kept)
-        if samples.x.ndim == 2 and len(run.shape) > 1:  # rows already
-            samples.x = samples.x.reshape(-1, *fitting(samples, run))
-        samples.x = as_trained(samples.x, tuple(run.shape))
-        if run.resized and samples.x.ndim == len(run.shape) + 1 and not samples.files:
-            first = len(run.shape) == 3 and run.shape[2] > 4  # the channels are before the height
-            samples.x = resize(samples.x, tuple(run.shape[1:] if first else run.shape[:2]))
-        x = run.shift.take(as_rows(samples, tuple(run.shape)))
+        for samples, kept in read_samples(data, run, how):
+            if samples.x.ndim == 2 and len(shape) > 1:  # rows already
+                samples.x = samples.x.reshape(-1, *fitting(samples, run))
+            samples.x = as_trained(samples.x, shape)
+            if run.resized and samples.x.ndim == len(shape) + 1 and not samples.files:
+                first = len(shape) == 3 and shape[2] > 4  # the channels are before the height
+                samples.x = resize(samples.x, shape[1:] if first else shape[:2])
+            yield samples, kept, run.shift.take(as_rows(samples, shape))
     except Refused as error:
-        has_rows = is_table(name) or Path(name).suffix.lower() in (".npz", ".npy")
-        hint = f"; the network was trained with images {tuple(run.shape)}"
+        is_path = isinstance(data, str | Path)
+        has_rows = not is_path or is_table(name) or Path(name).suffix.lower() in (".npz", ".npy")
+        hint = f"; the network was trained with images {shape}"
         told = f"{error}{hint if has_rows and run.pixels is not None else ''}"
         raise Refused(told if name in told else f"{name}: {told}") from error
     except MemoryError as error:
         raise Refused(f"{name}: it does not fit in memory") from error
-    outputs = forward(folder, run, x)
-    if run.outputs == "scores":
-        outputs = softmax(outputs)
-    notes, digits = tuple(samples.notes), None
-    if run.outputs == "values":
-        shift, own = run.target_shift, outputs[:, 0]
-        outputs = shift.back(outputs)
-        if not shift.is_none:
-            digits = digits_of(own * shift.unit[0])
-    return Predictions(run.classes, outputs, samples.files, run.size, kept, notes, digits)
+
+
+def name_of(data: Any) -> str:
+    """Return the name of data in a message."""
+    if not isinstance(data, str | Path):
+        return "data"
+    return "the standard input" if str(data) == STDIN else str(data)
 
 
 def digits_of(values: np.ndarray) -> list[int]:
@@ -151,86 +243,6 @@ def digits_of(values: np.ndarray) -> list[int]:
     with np.errstate(divide="ignore"):
         places = np.floor(np.log10(np.abs(values)))
     return [int(6 - max(place, -300)) for place in places.tolist()]
-
-
-def read_run(folder: Path) -> TrainedRun:
-    """What the config.json in a folder says, of the types that it should have.
-
-    Raises
-    ------
-    Refused
-        The folder has no run that finished, or its config.json is not of this program.
-    """
-    names = [GRAPH, PARAMETERS, "config.json"]
-    if missing := [name for name in names if not (folder / name).is_file()]:
-        if (folder / "config.json").is_file() and (folder / "history.csv").is_file():
-            raise Refused(
-                f"{folder}: the run in it did not finish: there is no {', '.join(missing)}; "
-                "train with --resume, or again with a lower --lr if the loss diverged"
-            )
-        raise Refused(f"{folder}: it is no run: there is no {', '.join(missing)}")
-    path = folder / "config.json"
-    with refusing_damage(path):
-        text = path.read_text(encoding="utf-8")
-    try:
-        config = json.loads(text)
-        data, network = config["data"], config["network"]
-        data = {"codes": [], "table": [], "offset": 0.0, "unit": 1.0} | data  # of a run of before
-        before = {"offset": 0.0, "unit": 1.0}
-        data["target"] = data["target"] | (before | data["target"])
-        run = TrainedRun(
-            *(data[name] for name in DATA),
-            *(network[name] for name in ("inputs", "outputs")),
-        )
-        columns = run.described
-    except KeyError as error:
-        raise Refused(f"{path} is not of a run of this program: there is no {error}") from error
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise Refused(f"{path} is not of a run of this program: {error}") from error
-    if wrong := [name for name, right in checks(run, columns).items() if not right]:
-        raise Refused(f"{path} is not of a run of this program: {wrong[0]} is wrong in it")
-    return run
-
-
-def checks(run: TrainedRun, columns: list[Column]) -> dict[str, bool]:
-    """Whether each value is of the type that a run has written."""
-
-    def texts(value: Any) -> bool:
-        return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-    def sizes(value: Any) -> bool:
-        return isinstance(value, list) and all(type(n) is int and 0 < n < 2**31 for n in value)
-
-    def scales(value: Any, length: int) -> bool:
-        many = value if isinstance(value, list) else [value]
-        right = all(type(v) in (int, float) and abs(v) <= 1e308 for v in many)
-        return right and (many is not value or len(many) == length)
-
-    def units(value: Any, length: int) -> bool:
-        return scales(value, length) and bool((np.array(value) > 0).all())
-
-    def is_image(shape: Any) -> bool:
-        image = image_shape(tuple(shape)) if sizes(shape) else None
-        return image is not None and image[0] in (1, 3)
-
-    features = math.prod(run.shape) if sizes(run.shape) else 0
-    codes = len(run.codes) if isinstance(run.codes, list) else 0
-    return {
-        "shape": sizes(run.shape) and bool(run.shape),
-        "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
-        "columns": texts(run.columns),
-        "codes": sizes(run.codes) and (not columns or codes_of(columns) == tuple(run.codes)),
-        "table": not columns or inputs_of(columns) == tuple(run.columns),
-        "target": scales(run.target["offset"], -1) and units(run.target["unit"], -1),
-        "pixels": run.pixels is None or run.pixels in (16, 255, DEEP) and is_image(run.shape),
-        "mean": scales(run.mean, features - codes),
-        "std": scales(run.std, features - codes),
-        "offset": scales(run.offset, features),
-        "unit": units(run.unit, features),
-        "resized": isinstance(run.resized, bool),
-        "inputs": run.inputs in INPUTS,
-        "outputs": run.outputs in OUTPUTS,
-    }
 
 
 def fitting(samples: Samples, run: TrainedRun) -> list[int]:
@@ -262,8 +274,11 @@ def as_trained(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
-def read_samples(name: str, run: TrainedRun, how: Reading, kept: dict[str, list[str]]) -> Samples:
-    """The samples that a name stands for, without targets; `kept` gets the columns to repeat.
+Read = Iterator[tuple[Samples, dict[str, list[str]]]]
+
+
+def read_samples(data: Any, run: TrainedRun, how: Reading) -> Read:
+    """Yield samples without targets, some at a time, and the columns of them to repeat.
 
     Raises
     ------
@@ -271,46 +286,66 @@ def read_samples(name: str, run: TrainedRun, how: Reading, kept: dict[str, list[
         There is no such file, it is of no known kind, or of another than the network was trained
         with.
     """
+    if hasattr(data, "to_csv"):
+        yield from read_rows(data, run, how)
+    elif isinstance(data, str | Path):
+        yield from read_path(str(data), run, how)
+    else:
+        x = data.asnumpy() if hasattr(data, "asnumpy") else np.asarray(data)
+        if x.dtype.kind not in "biuf":
+            raise Refused(
+                f"expected a path, a DataFrame or an array of numbers, not {type(data).__name__} "
+                f"of {x.dtype}"
+            )
+        yield Samples(x, None, "data"), {}
+
+
+def read_path(name: str, run: TrainedRun, how: Reading) -> Read:
     path = Path(os.path.expanduser(name))
     suffix = path.suffix.lower()
-    if is_table(name):
-        return read_rows(path, run, how, kept)
-    if suffix == ".npz":
+    if name == STDIN or is_table(name):
+        yield from read_rows(None if name == STDIN else path, run, how)
+    elif suffix == ".npz":
         arrays, _ = read_npz(path, (("x",), ("x_test",)))
         (x_name, x), *_ = arrays.items()
-        return Samples(x, None, x_name)
-    if suffix == ".npy":
-        return Samples(read_npy(path), None, "the array")
-    if not path.exists():
+        yield Samples(x, None, x_name), {}
+    elif suffix == ".npy":
+        yield Samples(read_npy(path), None, "the array"), {}
+    elif not path.exists():
         raise Refused("there is no such file")
-    if path.is_dir():
-        return read_pictures(images_in(path), run)
-    if suffix in SUFFIXES:
-        return read_pictures({str(path): path.read_bytes}, run)
-    raise Refused("expected a table, an npz or npy file, an image, or a folder of images")
+    elif path.is_dir():
+        yield from read_pictures(images_in(path), run, how)
+    elif suffix in SUFFIXES:
+        yield from read_pictures({str(path): path.read_bytes}, run, how)
+    else:
+        raise Refused("expected a table, an npz or npy file, an image, or a folder of images")
 
 
-def read_rows(path: Path, run: TrainedRun, how: Reading, kept: dict[str, list[str]]) -> Samples:
-    """The rows of a table, as the training has understood its columns; ids are kept."""
-    columns = run.described
-    texts = [column.name for column in columns if column.kind not in ("number", "empty")]
-    table = read_table(path, replace(how, labelled=False), [*texts, *how.features])
-    ids = [c.name for c in columns if c.kind in ("id", "index") and c.name in table.names]
-    for name in dict.fromkeys((*how.features, *ids)):
-        kept[name] = table.column(name).astype(object).fillna("").map(str).tolist()
-    if not columns:  # it was trained with arrays, or before there were kinds
-        columns = [Column(name, "number") for name in run.columns or table.names]
-    x, notes = encode(columns, table)
-    return Samples(x, None, table=table, notes=notes)
+def read_rows(source: Any, run: TrainedRun, how: Reading) -> Read:
+    """Yield the rows of a table, as the training has understood its columns; ids are kept."""
+    described = run.described
+    texts = [column.name for column in described if column.kind not in ("number", "empty")]
+    wanted = replace(how, labelled=False), [*texts, *how.features]
+    is_path = source is None or isinstance(source, Path)
+    for table in read_pieces(source, *wanted) if is_path else [read_frame(source, *wanted)]:
+        ids = [c.name for c in described if c.kind in ("id", "index") and c.name in table.names]
+        kept = {
+            name: table.column(name).astype(object).fillna("").map(str).tolist()
+            for name in dict.fromkeys((*how.features, *ids))
+        }
+        # Without descriptions it was trained with arrays, or before there were kinds.
+        named = [Column(name, "number") for name in run.columns or table.names]
+        x, unusual = encode(described or named, table)
+        yield Samples(x, None, table=table, unusual=unusual), kept
 
 
-def read_pictures(sources: Sources, run: TrainedRun) -> Samples:
-    """Images, with pixels as those that the network was trained with.
+def read_pictures(sources: Sources, run: TrainedRun, how: Reading) -> Read:
+    """Yield images, with pixels as those that the network was trained with.
 
     Raises
     ------
     Refused
-        The network was not trained with files of images.
+        The network was not trained with files of images, or none can be read.
     """
     if run.pixels is None:
         raise Refused(
@@ -319,133 +354,23 @@ def read_pictures(sources: Sources, run: TrainedRun) -> Samples:
         )
     shape = tuple(run.shape)
     image = image_shape(shape)
-    size = image[1:] if image and run.resized else None
-    how = Reading(shape=shape, size=size, white=run.pixels, labelled=False)
-    return read_images(sources, how)
-
-
-@contextmanager
-def refusing_networks(what: str) -> Iterator[None]:
-    """Raise the engine's errors as `Refused`, in one line; without MXNet's warnings."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the type of data
-            yield
-    except Refused:
-        raise
-    except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
-        unknown = any(words in str(error) for words in UNKNOWN)
-        hint = "; with --operators FILE.py that file is run first" * unknown
-        raise Refused(f"{what}: {one_line(error)}{hint}") from error
-
-
-def forward(folder: Path, run: TrainedRun, x: np.ndarray) -> np.ndarray:
-    """The outputs of the exported graph.
-
-    Raises
-    ------
-    Refused
-        The outputs have another shape than config.json says.
-    """
-    files = [str(folder / name) for name in (GRAPH, PARAMETERS)]
-    with refusing_networks(f"{folder}: the network cannot be used"):
-        register_names_of_before(folder / GRAPH)
-        net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])
-        outputs = [
-            net(*[nd.array(part), nd.zeros(len(part))][: len(run.inputs)]).asnumpy()
-            for part in np.array_split(x, -(-len(x) // BATCH))
-        ]
-    found = np.concatenate(outputs).astype("float64")
-    fits = found.shape == (len(x), len(run.classes) or 1)
-    if run.outputs == "detections":
-        fits = found.ndim == 3 and found.shape[::2] == (len(x), 6)
-        fits = fits and (found[..., 0] < len(run.classes)).all()
-    if not fits:
-        raise Refused(f"{folder}: the network's outputs are {found.shape}; config.json differs")
-    return found
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def records(found: Predictions, probabilities: bool) -> Iterator[dict[str, Any]]:
-    """What is said of each sample, or of each object, by the names of the columns."""
-    for i, values in enumerate(found.values.tolist()):
-        if found.size:
-            yield from objects(found, i)
-            continue
-        record: dict[str, Any] = {"file": found.files[i]} if found.files else {"row": i + 1}
-        record |= {name: texts[i] for name, texts in found.kept.items() if name not in record}
-        if found.classes:
-            best = max(range(len(values)), key=values.__getitem__)
-            record |= {"class": found.classes[best], "probability": rounded(values[best])}
-            if probabilities:
-                record["probabilities"] = dict(zip(found.classes, map(rounded, values)))
-        else:
-            digits = found.digits
-            record["value"] = round(values[0], digits[i]) if digits else rounded(values[0])
-        yield record
-
-
-def objects(found: Predictions, i: int) -> Iterator[dict[str, Any]]:
-    """The objects in an image, with the edges of their boxes in pixels."""
-    for row in found.values[i]:
-        if row[0] >= 0 and row[1] >= SURE:
-            edges = zip(EDGES, edges_of(row[2:], found.size))
-            yield {
-                **({"file": found.files[i]} if found.files else {"row": i + 1}),
-                "class": found.classes[int(row[0])],
-                "probability": rounded(row[1]),
-                **{name: round(value, 2) for name, value in edges},
-            }
-
-
-def edges_of(box: np.ndarray, size: tuple[int, ...]) -> list[float]:
-    """A box in pixels of an image of this width and height, from one in parts of it."""
-    return (np.asarray(box, "float64") * [*size, *size]).tolist()
-
-
-def rounded(value: float) -> float:
-    """With the digits that float32 has."""
-    return float(f"{value:.7g}")
-
-
-FORMULA = re.compile(r"(?![-+]?[\d.]+(e[-+]?\d+)?$)[=+\-@\t]", re.IGNORECASE)
-
-
-def cell(value: Any) -> Any:
-    """Return what a spreadsheet shows as this value: ``'=1+1`` for a name that it would compute."""
-    if not isinstance(value, str):
-        return value
-    text = value.replace("\r", "\\r")  # at which readers end a line, and csv does not quote
-    return f"'{text}" if FORMULA.match(text) else text
-
-
-def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
-    """Lines of csv, the first with the names of the columns."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    if found.size:  # there may be no object
-        writer.writerow(["file" if found.files else "row", "class", "probability", *EDGES])
-    for i, record in enumerate(records(found, probabilities)):
-        every = record.pop("probabilities", {})
-        record |= {f"probability_{name}": value for name, value in every.items()}
-        if i == 0 and not found.size:
-            writer.writerow(map(cell, record))
-        writer.writerow(map(cell, record.values()))
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
-
-
-def write_json(found: Predictions, probabilities: bool) -> Iterator[str]:
-    """Lines of json: a list of objects."""
-    yield "["
-    before = "\n"
-    for record in records(found, probabilities):
-        yield f"{before}  {json.dumps(record)}"
-        before = ",\n"
-    yield "\n]\n"
+    how = Reading(
+        shape=shape,
+        size=image[1:] if image and run.resized else None,
+        white=run.pixels,
+        labelled=False,
+        skip_broken=how.skip_broken,
+    )
+    names, held = iter(sources), read_images({}, how) if not sources else None
+    while part := {name: sources[name] for name in islice(names, BATCH)}:
+        samples = read_images(part, how)
+        if held is not None and len(held.x) and len(samples.x):
+            yield held, {}
+        elif held is not None:  # all images of one of both are broken
+            skipped = held.skipped | samples.skipped
+            samples = samples if len(samples.x) else held
+            samples.skipped = skipped
+        held = samples
+    if not len(held.x):
+        raise Refused(next(iter(held.skipped.values())))
+    yield held, {}

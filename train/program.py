@@ -162,8 +162,8 @@ def add_engine(parser: Parser) -> None:
     )
 
 
-def write_whole(out: Path, lines: Iterator[str]) -> None:
-    """Write lines to a file, whole or not at all; or to a device or a pipe.
+def write_whole(out: Path, pieces: Iterator[str] | Iterator[bytes]) -> None:
+    """Write texts or bytes to a file, whole or not at all; or to a device or a pipe.
 
     Raises
     ------
@@ -173,6 +173,10 @@ def write_whole(out: Path, lines: Iterator[str]) -> None:
     if out.is_dir():  # as is the folder that an empty name stands for
         raise Refused(f"--out {out}: it is a folder")
     try:
-        _atomic.write({out: (line.encode("utf-8", "backslashreplace") for line in lines)})
+        content = (
+            each.encode("utf-8", "backslashreplace") if isinstance(each, str) else each
+            for each in pieces
+        )  # fmt: skip
+        _atomic.write({out: content})
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror or error}") from error

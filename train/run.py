@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -28,16 +28,16 @@ from .loop import train
 from .metrics import joined, probabilities
 from .optimizers import settings_of
 from .saved import checkpoints
-from .scores import GUESSES, Compared, compared, lines_of
+from .scores import GUESSES, Compared, compared, lines_of, margins
 from .screen import one_line, say
-from .state import Epoch, Measure, Meter, Run
+from .state import Callback, Epoch, Measure, Meter, Run
 from .trouble import Guard
 from .workers import Workers, lost
 
 __all__ = ["run"]
 
 
-def run(options: Config, learner_of: Callable) -> list[Epoch]:
+def run(options: Config, learner_of: Callable, more: Sequence[Callback] = ()) -> list[Epoch]:
     """Train what `learner_of` makes, show the results, and write the files.
 
     Parameters
@@ -45,6 +45,8 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
     options : Config
     learner_of : callable
         (data, contexts, options, workers) to a learner.
+    more : sequence of Callback
+        Callbacks beside those that the options ask for.
 
     Raises
     ------
@@ -88,7 +90,7 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
 
         start = time.perf_counter()
         stop = stack.enter_context(Stop())
-        callbacks = [stop, *callbacks, *written(options)]
+        callbacks = [stop, *callbacks, *more, *written(options)]
         state = Run(
             learner, *batches, options.epochs, measure, options.seed, callbacks,
             metrics=learner.metrics, steps_per_epoch=options.steps_per_epoch, workers=workers,
@@ -111,8 +113,9 @@ def run(options: Config, learner_of: Callable) -> list[Epoch]:
 
 def written(options: Config) -> list:
     """Return the callbacks that every run has: what it shows, writes and guards against."""
+    shown = [] if options.quiet else [Logging(lines=not sys.stderr.isatty())]  # a pipe has no bar
     return [
-        Logging(lines=not sys.stderr.isatty()),  # a file or a pipe has no bar
+        *shown,
         History(options.out / "history.csv"),
         Guard(),
         Checkpoint(
@@ -142,7 +145,8 @@ def show_and_write(
     """Write the files, and show the results."""
     epochs, best = run.history, run.best()
     rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-    rows = scores_of(run, data)  # before the net is exported
+    found = predicted(run, data)  # before the net is exported
+    rows: list[Compared] = compared(*found, data.guess) if found else []
     config["result"] = results_of(best, run) | {
         "scores": {row.name: row.number if math.isfinite(row.number) else None for row in rows},
         **r2(best, data),
@@ -153,6 +157,9 @@ def show_and_write(
     }
     title = f"{options.data}: {summary(best, data, run.measure)}"
     scores = f"\n\n{lines_of(rows, GUESSES[bool(data.task.classes)])}\n" if rows else ""
+    if found and not data.task.classes:
+        distances = np.abs(found[1].ravel() - found[0].ravel().astype("float64"))
+        config["result"]["margins"] = margins(distances * data.task.unit)
     try:
         described = f"{title}\n{headline(options, config)}"
         if run.workers.is_first:
@@ -196,20 +203,18 @@ def judge(run: Run, guessing: float, options: Config) -> None:
         say(f"{said}: it has learned little yet; try more --epochs or another --lr", sys.stderr)
 
 
-def scores_of(run: Run, data: Data) -> list[Compared]:
-    """Return metrics of the held-out samples beside those of a guess.
+def predicted(run: Run, data: Data) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the targets of the held-out samples, and their probabilities or predicted numbers.
 
     There are none of a detector, nor of several processes, of which each has a part of the samples.
     """
-    classes = data.task.classes
     if data.task.name == "detection" or run.workers.count > 1 or run.validation is None:
-        return []
+        return None
     meter = Meter("held out", outputs=[])
     for x, y in run.validation.batches():
         run.learner.evaluate(x, y, meter)
-    labels, outputs = joined(meter.outputs or [])
-    values = probabilities(nd.array(outputs)).asnumpy() if classes else outputs
-    return compared(labels, values, data.guess)
+    y, outputs = joined(meter.outputs or [])
+    return y, probabilities(nd.array(outputs)).asnumpy() if data.task.classes else outputs
 
 
 def summary(last: Epoch, data: Data, measure: Measure) -> str:

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GUESSES", "ROWS", "Compared", "Score", "compared", "lines_of"]
+from . import Refused
+
+__all__ = ["GUESSES", "ROWS", "Compared", "Score", "compared", "fitting", "lines_of", "margins"]
 
 GUESSES = {True: "most frequent class", False: "mean"}  # said of all samples, by whether of classes
+
+
+SHARES = (0.5, 0.8, 0.9, 0.95, 0.99)  # of targets, which an interval is to have in it
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,14 @@ class Score:
         ------
         ValueError
             Targets and outputs do not fit together; the message has their shapes.
+        Refused
+            scikit-learn is not installed.
         """
-        from sklearn import metrics
-        from sklearn.exceptions import UndefinedMetricWarning
+        try:
+            from sklearn import metrics
+            from sklearn.exceptions import UndefinedMetricWarning
+        except ModuleNotFoundError as error:
+            raise Refused(f"{error.name} is not installed: pip install scikit-learn") from error
 
         if self.of_classes:
             outputs, y = by_label(y, outputs)
@@ -145,6 +155,26 @@ ROWS = {
 }  # fmt: skip
 
 
+def fitting(classes: int) -> list[Score]:
+    """Return the metrics of so many classes; of 0 those of numbers."""
+    rows = [row for row in ROWS.values() if row.of_classes == bool(classes)]
+    return [row for row in rows if classes == 2 or not row.only_two]
+
+
+def margins(distances: np.ndarray) -> dict[str, float]:
+    """Return half widths of intervals around predicted numbers, by the share of targets in them.
+
+    Of n distances of held-out targets it is the k-th smallest, k = ⌈share (n + 1)⌉: a target drawn
+    as those were is within it with at least this probability. A share that needs more samples is
+    left out.
+
+    V. Vovk, A. Gammerman, G. Shafer, Algorithmic learning in a random world, 2005.
+    """
+    ranks = {share: math.ceil(share * (len(distances) + 1)) for share in SHARES}
+    ordered = np.sort(distances)
+    return {str(s): float(ordered[k - 1]) for s, k in ranks.items() if k <= len(ordered)}
+
+
 @dataclass(frozen=True)
 class Compared:
     """A row of the table: a metric, its value, and the same of a guess."""
@@ -170,10 +200,9 @@ def compared(y: np.ndarray, outputs: np.ndarray, guess: np.ndarray) -> list[Comp
     """
     guesses = np.tile(np.asarray(guess, "float64"), (len(y), 1))
     classes = outputs.shape[1] if outputs.shape[1] > 1 else 0
-    rows = [row for row in ROWS.values() if row.of_classes == bool(classes) and row.name != "f1"]
     found = []
-    for row in rows:
-        if classes == 2 or not row.only_two:
+    for row in fitting(classes):
+        if row.name != "f1":
             number, guessed = row.value(y, outputs), row.value(y, guesses)
             found.append(Compared(row.name, number, row.title, row.show(number), row.show(guessed)))
     return found

@@ -18,9 +18,10 @@ import numpy as np
 from train import Diverged, Refused, saved
 from train.command_line import parse
 from train.learner import Learner
-from train.prediction import predictions, write_csv, write_json
+from train.prediction import predictions
 from train.report.page import page
 from train.report.read import read_runs
+from train.rows import write_csv, write_json
 from train.run import run
 from train.tensors import read_tensors, tensors_as_bytes
 
@@ -161,9 +162,9 @@ def learned(folder: Path) -> dict[str, bytes]:
 
 def predict(folder: Path) -> None:
     """Do what `train.predict` does."""
-    found = predictions(folder, DATA)
-    list(write_csv(found, bool(found.classes)))
-    list(write_json(found, bool(found.classes)))
+    found = [*predictions(folder, DATA)]
+    list(write_csv(found, bool(found[0].classes)))
+    list(write_json(found, bool(found[0].classes)))
 
 
 def report(folder: Path) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from layers import nets
 from layers.engine import autograd, gluon, mx, nd
-from train import Refused, detect, export, predict, report
+from train import Refused, detect, export, predict_program, report
 from train.data import Reading, load
 from train.data.samples import Samples
 from train.data.scenes import CLASSES, SIDE, scenes
@@ -284,10 +284,10 @@ def test_options_of_learning(tmp_path, engine):
 
 def found_objects(monkeypatch):
     """Have each detection of an untrained net be one that is told of."""
-    from train import prediction
+    from train import rows
     from train.report import pictures
 
-    for module in (prediction, pictures):
+    for module in (rows, pictures):
         monkeypatch.setattr(module, "SURE", 0.02)
 
 
@@ -298,12 +298,12 @@ def test_prediction(folder, tmp_path, engine, capsys, monkeypatch):
     Image.fromarray(scenes(24).x[0]).save(image)
     capsys.readouterr()
     argv = [str(folder), str(image), "--engine", engine]
-    assert predict.main([*argv, "--format", "json"]) == 0
+    assert predict_program.main([*argv, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found and all(each["class"] in CLASSES and each["file"] == str(image) for each in found)
     for each in found:
         assert 0 <= each["left"] <= each["right"] <= SIDE and 0.02 <= each["probability"] <= 1
-    assert predict.main([*argv, "--probabilities"]) == 2
+    assert predict_program.main([*argv, "--probabilities"]) == 2
     assert "finds objects" in capsys.readouterr().err
 
 

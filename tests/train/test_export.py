@@ -20,9 +20,9 @@ from layers.engine import mx, nd
 from train import export, exporting, module
 from train.__main__ import main
 from train.data import load
-from train.prediction import forward, read_run
 from train.scaling import with_scaling
 from train.tensors import read_tensors
+from train.trained import network_of, read_run
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = ("<b>&amp", "rot", "grün")
@@ -108,7 +108,7 @@ def needing(kind):
 
 
 def predicted(folder, x):
-    return forward(folder, read_run(folder), x)
+    return network_of(folder, read_run(folder))(x)
 
 
 @TORCH
@@ -346,8 +346,8 @@ def test_a_run_that_is_damaged(say, runs, tmp_path):
 @pytest.mark.slow
 def test_a_file_that_gives_other_numbers_is_not_written(say, runs, tmp_path, monkeypatch):
     folder, _ = runs["kind"]
-    true = exporting.forward
-    monkeypatch.setattr(exporting, "forward", lambda *args: true(*args) * 1.01)
+    true = exporting.network_of
+    monkeypatch.setattr(exporting, "network_of", lambda *args: lambda x: true(*args)(x) * 1.01)
     line = say(folder, "--to", "mxnet", "--out", tmp_path / "a", status=2)
     assert re.search(
         "a: loaded again, it gives numbers that differ by .* of them; the file is not written", line

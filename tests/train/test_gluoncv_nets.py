@@ -14,12 +14,21 @@ from repeated import first_alone
 
 from layers import DenseBlock, SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
-from train import Refused, gluoncv_package, predict, report
+from train import Refused, gluoncv_package, predict_program, report
 from train import export as export_program
 from train.__main__ import main
 from train.command_line import parse
+from train.config import Config
 from train.data.images import CIFAR_FILES
-from train.gluoncv_nets import Features, FusedLossAndAccuracy, Head, check_name, head_of, of_the_net
+from train.gluoncv_nets import (
+    Features,
+    FusedLossAndAccuracy,
+    Head,
+    check_name,
+    head_of,
+    load,
+    of_the_net,
+)  # fmt: skip
 from train.gluoncv_package import gluoncv, quiet
 from train.metrics import WithMetric
 
@@ -68,7 +77,7 @@ def test_training_prediction_report_and_export(head, start, tmp_path, samples, c
     assert config["network"]["net"] == NET and config["options"]["head"] == head
     assert '"layers.dense"' in (tmp_path / "out/model-symbol.json").read_text()
     capsys.readouterr()
-    assert predict.main([str(tmp_path / "out"), samples, "--engine", engine]) == 0
+    assert predict_program.main([str(tmp_path / "out"), samples, "--engine", engine]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 41
     page = tmp_path / "report.html"
     assert report.main([str(tmp_path / "out"), "--out", str(page), "--engine", engine]) == 0
@@ -136,7 +145,7 @@ def test_files_of_pictures(write, tmp_path, capsys, engine):
     picture = tmp_path / "bright.png"
     Image.fromarray(np.full((32, 32, 3), 200, "uint8")).save(picture)
     capsys.readouterr()
-    assert predict.main([str(parts), str(picture), "--engine", engine]) == 0
+    assert predict_program.main([str(parts), str(picture), "--engine", engine]) == 0
     header, line = capsys.readouterr().out.splitlines()
     assert header == "file,class,probability"
     assert line.split(",")[1] == {"cifar10": "automobile"}.get(data.partition(":")[0], "dog")
@@ -164,7 +173,7 @@ def test_gray_images_that_are_enlarged(tmp_path, engine, capsys):
     np.save(tmp_path / "x.npy", load_digits().images[:3])
     capsys.readouterr()
     file = str(tmp_path / "x.npy")
-    assert predict.main([str(tmp_path / "out"), file, "--engine", engine]) == 0
+    assert predict_program.main([str(tmp_path / "out"), file, "--engine", engine]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 
@@ -210,6 +219,75 @@ def test_the_names_of_a_run_are_those_of_its_net():
     assert of_the_net(graph) == {"net0_dense0_bias": 3}
     other = {"1.1.0.weight": 1, "net0_batchnorm0_running_mean": 2}
     assert of_the_net(other) == other
+
+
+def as_torchvision(torch, classes):
+    """A ResNet-18 of torch.nn, with the names that torchvision and timm give its parts."""
+
+    def conv(*sizes, stride=1):
+        return torch.nn.Conv2d(*sizes, stride=stride, padding=sizes[2] // 2, bias=False)
+
+    class Block(torch.nn.Module):
+        def __init__(self, before, after, stride):
+            super().__init__()
+            self.conv1, self.bn1 = (
+                conv(before, after, 3, stride=stride),
+                torch.nn.BatchNorm2d(after),
+            )
+            self.conv2, self.bn2 = conv(after, after, 3), torch.nn.BatchNorm2d(after)
+            is_same = before == after
+            side = [conv(before, after, 1, stride=stride), torch.nn.BatchNorm2d(after)]
+            self.downsample = None if is_same else torch.nn.Sequential(*side)
+
+        def forward(self, x):
+            y = self.bn2(self.conv2(self.bn1(self.conv1(x)).relu()))
+            return (y + (self.downsample(x) if self.downsample else x)).relu()
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.bn1 = conv(3, 64, 7, stride=2), torch.nn.BatchNorm2d(64)
+            self.pool, before = torch.nn.MaxPool2d(3, 2, 1), 64
+            for i, after in enumerate((64, 128, 256, 512), 1):
+                first = Block(before, after, 1 if i == 1 else 2)
+                setattr(self, f"layer{i}", torch.nn.Sequential(first, Block(after, after, 1)))
+                before = after
+            self.fc = torch.nn.Linear(512, classes)
+
+        def forward(self, x):
+            x = self.pool(self.bn1(self.conv1(x)).relu())
+            x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+            return self.fc(x.mean((2, 3)))
+
+    return Net()
+
+
+@pytest.mark.engine("torch")
+@installed
+@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+def test_a_state_dict_of_torchvision(tmp_path, suffix):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    theirs, path = as_torchvision(torch, 5), tmp_path / f"resnet18{suffix}"
+    x = torch.randn(4, 3, 40, 40)
+    theirs(x)  # moves the statistics
+    if suffix == ".pth":
+        torch.save(theirs.state_dict(), path)
+    else:
+        save = pytest.importorskip("safetensors.torch").save_file
+        save(theirs.state_dict(), path)
+    net = gluoncv().model_zoo.get_model("resnet18_v1b", classes=5)
+    net.initialize()
+    net(nd.ones((1, 3, 40, 40)))
+    options = Config(net="gluoncv:resnet18_v1b", pretrained=str(path))
+    load(net, path, options, net.fc)
+    with torch.no_grad():
+        expected = theirs.eval()(x).numpy()
+    np.testing.assert_allclose(net(nd.array(x.numpy())).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    other = gluoncv().model_zoo.get_model("resnet50_v1b", classes=5)
+    other.initialize()
+    with pytest.raises(Refused, match="it is of another net: it has no layer1.0.bn3.beta"):
+        load(other, path, options, other.fc)
 
 
 @installed

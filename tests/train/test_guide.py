@@ -24,13 +24,16 @@ EXCHANGE = ("onnx", "onnxruntime", "onnxscript", "safetensors")
 
 
 def program(name):
-    return import_module("train.__main__" if name == "train" else name).main
+    modules = {"train": "train.__main__", "train.predict": "train.predict_program"}
+    return import_module(modules.get(name, name)).main
 
 
 def is_possible(name, argv):
     """Whether the packages are there; MXNet writes no other format than its own."""
     if name == "train.detect" or any("build/scenes" in word for word in argv):
         return all(map(find_spec, ("gluoncv", "cv2")))
+    if any("build/sweep" in word for word in argv):
+        return find_spec("optuna")
     if "--to" not in argv or "mxnet" in argv:
         return True
     return engine.exchange() is not None and all(map(find_spec, EXCHANGE))

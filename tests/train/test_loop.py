@@ -1,5 +1,6 @@
 """Learning with Gluon: what it computes, that it repeats itself, on one context and several."""
 
+import logging
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from layers import SoftmaxLoss, nets
 from layers.engine import autograd, gluon, mx, nd
-from train import Diverged
+from train import Diverged, fit
 from train.config import HYBRIDIZE
 from train.data import ArrayBatches, Data, batches
 from train.learner import Learner, loss_of
@@ -366,3 +367,16 @@ def test_scaling_is_no_parameter_to_learn():
     np.testing.assert_allclose(scaled, (data.x - data.mean) / data.std, rtol=1e-5)
     back = learner.net[2](nd.array([[0.0], [1.0]])).asnumpy()[:, 0]
     np.testing.assert_allclose(back, [data.task.mean, data.task.mean + data.task.std], rtol=1e-6)
+
+
+def test_the_logger_is_told_of_each_epoch(caplog, capsys):
+    """Nothing is printed, and the root logger is left as it is."""
+    data, loss = points(), gluon.loss.SoftmaxCrossEntropyLoss()
+    handlers = [*logging.getLogger().handlers]
+    with caplog.at_level(logging.INFO, logger="train"):
+        (epoch,) = fit(gluon.nn.Dense(3), (data.x, data.y), loss, metric="accuracy")
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("train", "INFO")
+    assert record.message.startswith(f"epoch 1, loss {epoch.loss:.6g}, accuracy ")
+    assert "held_out" not in record.message and capsys.readouterr() == ("", "")
+    assert logging.getLogger().handlers == handlers

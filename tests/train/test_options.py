@@ -108,6 +108,7 @@ EVERYTHING = {
     "config": None,
     "patience": 3,
     "tensorboard": Path("/home/someone/tb"),
+    "quiet": True,
     "engine": "mxnet",
     "kvstore": "local",
 }
@@ -126,7 +127,7 @@ def test_everything_given(monkeypatch):
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
         "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
         "--kvstore local --tensorboard ~/tb --metric rmse --weights w --holdout 0.1 "
-        "--folds 3 --repeat 2 --freeze a.*,b --lr a.*=0.1"
+        "--folds 3 --repeat 2 --freeze a.*,b --lr a.*=0.1 --quiet"
     )
     assert vars(parse(shlex.split(line))) == FIND_LR_ONLY | EVERYTHING
 

@@ -16,10 +16,13 @@ from PIL import Image
 from repeated import first_alone
 
 from layers.engine import gluon, nd
-from train import Refused, module, predict
+from train import Refused, module
 from train.__main__ import main
 from train.data import Reading, load
-from train.prediction import Predictions, records, refusing_networks, write_csv, write_json
+from train.predict_program import main as predict_main
+from train.prediction import Predictions
+from train.rows import records, write_csv, write_json
+from train.trained import refusing_networks
 
 pytestmark = pytest.mark.slow_on("mxnet")
 
@@ -60,7 +63,7 @@ def runs(request, tmp_path_factory):
 @pytest.fixture
 def say(capsys):
     def say(*argv, status=0):
-        assert predict.main([str(word) for word in argv]) == status
+        assert predict_main([str(word) for word in argv]) == status
         found = capsys.readouterr()
         assert bool(found.err) == bool(status)
         return found.err if status else found.out
@@ -346,7 +349,7 @@ def test_a_file_is_whole_or_not_there(say, runs, tmp_path, monkeypatch):
         yield "half"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("train.prediction.write_csv", full)
+    monkeypatch.setattr("train.rows.write_csv", full)
     line = say(out, data, "--out", tmp_path / "a.csv", "--overwrite", status=2)
     assert line == f"train.predict: --out {tmp_path / 'a.csv'}: No space left on device\n"
     assert [p.read_text() for p in tmp_path.iterdir()] == ["before"]
@@ -418,7 +421,7 @@ def test_from_the_command_line(engine, digits, tmp_path):
 
 def test_help(capsys):
     with pytest.raises(SystemExit) as left:
-        predict.main(["--help"])
+        predict_main(["--help"])
     text = capsys.readouterr().out
     assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
     for option in ("--out", "--format", "--probabilities", "--engine", "examples:", "exit status:"):
@@ -463,13 +466,13 @@ def test_a_run_of_before_whose_operators_have_other_names(say, runs, tmp_path, t
 
 def test_images_without_any_object():
     found = Predictions(["a"], np.array([[[-1.0, 0, 0, 0, 0, 0]]]), ("a.png",), (8, 8))
-    assert json.loads("".join(write_json(found, False))) == []
+    assert json.loads("".join(write_json([found], False))) == []
     columns = "class,probability,left,upper,right,lower\n"
-    assert "".join(write_csv(found, False)) == f"file,{columns}"
+    assert "".join(write_csv([found], False)) == f"file,{columns}"
     found = Predictions(["a"], np.array([[[0, 0.75, 0, 0, 0.5, 1]]]), (), (8, 8))
     expected = f"row,{columns}1,a,0.75,0.0,0.0,4.0,8.0\n"
-    assert "".join(write_csv(found, False)) == expected
-    assert len(json.loads("".join(write_json(found, False)))) == 1
+    assert "".join(write_csv([found], False)) == expected
+    assert len(json.loads("".join(write_json([found], False)))) == 1
 
 
 def test_a_suffix_in_capitals(say, runs, tmp_path):
@@ -492,9 +495,9 @@ def test_names_are_no_formulas_of_a_spreadsheet():
     numbers = ["-1", "+1.5", "-1e-3", "1=1", "a", "", "'=1"]
     names += [*numbers, "\r=1"]
     found = Predictions(names, np.eye(len(names), dtype="float32"), [*names])
-    rows = [*csv.reader(io.StringIO("".join(write_csv(found, True)), newline=""))]
+    rows = [*csv.reader(io.StringIO("".join(write_csv([found], True)), newline=""))]
     assert rows[0][3:] == [f"probability_{name}" for name in [*names[:-1], r"\r=1"]]
     shown = [name if name in numbers else f"'{name}" for name in names[:-1]] + [r"\r=1"]
     assert [row[:2] for row in rows[1:]] == [[name, name] for name in shown]
-    told = json.loads("".join(write_json(found, False)))
+    told = json.loads("".join(write_json([found], False)))
     assert [row["class"] for row in told] == names

@@ -153,6 +153,13 @@ OPTIONS = {
 }
 
 
+def test_quiet(run):
+    status, out, err = run(*SHORT, "--quiet")
+    assert (status, out, err) == (0, "", "")
+    status, out, err = run(*SHORT, "--quiet", "--data", "absent.csv")
+    assert (status, out) == (2, "") and "absent.csv: there is no such file" in err
+
+
 @pytest.mark.slow_on("mxnet")
 def test_config_says_how_to_do_it_again(digits, engine):
     config = json.loads((digits / "config.json").read_text())

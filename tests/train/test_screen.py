@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from train import Diverged, Interrupted, NotFound, Refused
-from train.predict import show
+from train.predict_program import show
 from train.screen import one_line, open_closed_streams, say
 
 BAD = "\x1b[2J\x9b2J\u202e\u2028\r\nLINE"  # a name in a file, which a terminal would obey

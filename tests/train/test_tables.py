@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from repeated import first_alone
 
-from train import Refused, predict
+from train import Refused, predict_program
 from train.__main__ import main
 from train.data import Reading, load
 
@@ -595,7 +595,7 @@ def test_a_run_and_its_predictions(tmp_path, capsys, program):
     row = text[1].replace("Biscoe", "Skye").replace("39.1", "").replace("3750", "NA")
     (tmp_path / "b.csv").write_text("\n".join([text[0], *text[1:4], row]))
     argv = [str(out), str(tmp_path / "b.csv"), "--keep", "island"]
-    assert predict.main(argv) == 0
+    assert predict_program.main(argv) == 0
     found = capsys.readouterr()
     rows = [*csv.DictReader(found.out.splitlines())]
     assert [row["class"] for row in rows[:3]] == [NAMES[i % 2] for i in range(3)]
@@ -614,7 +614,7 @@ def test_predictions_of_numbers_far_from_0(tmp_path, capsys):
     path.write_text("i,y\n" + "".join(f"{i},{1700000000 + i}\n" for i in range(100)))
     argv = ["--data", str(path), "--task", "regression", "--epochs", "60", "--lr", "0.01"]
     assert main([*argv, "--hidden", "16", "--out", str(out)]) == 0
-    assert predict.main([str(out), str(path)]) == 0
+    assert predict_program.main([str(out), str(path)]) == 0
     rows = [
         *csv.DictReader(
             capsys.readouterr().out.partition("row,")[2].join(["row,", ""]).splitlines()
@@ -655,6 +655,6 @@ def test_categories_of_many_values_and_nothing_else(tmp_path, capsys, program):
     assert config["data"]["codes"] == [21] and config["data"]["mean"] == []
     assert config["result"]["held_out_accuracy"] == 1
     capsys.readouterr()
-    assert predict.main([str(out), str(path)]) == 0
+    assert predict_program.main([str(out), str(path)]) == 0
     found = [*csv.DictReader(capsys.readouterr().out.splitlines())]
     assert [row["class"] for row in found] == [row.partition(",")[2] for row in rows]

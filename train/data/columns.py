@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,17 @@ from .. import Refused
 from .samples import listed, shown
 from .tables import Table, numbers_of, pandas, plain_number
 
-__all__ = ["Column", "codes_of", "described", "encode", "find", "fit", "from_json", "inputs_of"]
+__all__ = [
+    "Column",
+    "Unusual",
+    "codes_of",
+    "described",
+    "encode",
+    "find",
+    "fit",
+    "from_json",
+    "inputs_of",
+]
 
 KINDS = ("number", "boolean", "date", "category")
 TRUE, FALSE = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
@@ -22,6 +32,7 @@ FORMATS = ("ISO8601", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d %b %Y", "%b %d, %Y
 PARTS = {"month": 12, "weekday": 7}  # of a date, with their numbers of values
 FEW, OFTEN = 12, 5  # so many values are few; of more, each has to be there so often
 ID = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z](Id|ID)", re.DOTALL)
+SOME = 1000  # values of a column that are counted, where nothing was learned of them
 LIMIT = 30  # lines of a table on the screen
 COMMA = re.compile(r"[-+]?\d[\d.,]*,\d[\d.]*")
 
@@ -318,8 +329,31 @@ def values_of(column: Column, table: Table) -> np.ndarray:
     return texts.map(lambda text: codes.get(text.lower(), math.nan)).to_numpy("float64")
 
 
-def encode(columns: Sequence[Column], table: Table) -> tuple[np.ndarray, list[str]]:
-    """Return what a network is given of a table, (n, inputs) in float64, and sentences for a user.
+class Unusual(NamedTuple):
+    """The values of a column of which nothing was learned, as a sentence for the user.
+
+    `values` are some of those of a category, `fill` is the number in place of others.
+    """
+
+    column: str
+    count: int
+    values: list[str] = []
+    fill: float | None = None
+
+    def __str__(self) -> str:
+        one = f"column {shown(self.column)}: {self.count:,} values are"
+        if self.fill is not None:
+            return f"{one} missing or of another kind; the median {self.fill:.6g} is taken"
+        more = " or more" * (len(self.values) == SOME)
+        return f"{one} taken as others, of which nothing was learned: {listed(self.values)}{more}"
+
+    def __add__(self, other: Any) -> Unusual:
+        values = sorted({*self.values, *other.values})[:SOME]
+        return self._replace(count=self.count + other.count, values=values)
+
+
+def encode(columns: Sequence[Column], table: Table) -> tuple[np.ndarray, list[Unusual]]:
+    """Return what a network is given of a table, (n, inputs) in float64, and what is unusual.
 
     Raises
     ------
@@ -334,10 +368,7 @@ def encode(columns: Sequence[Column], table: Table) -> tuple[np.ndarray, list[st
             found = texts.map(places).fillna(0).to_numpy("float64")
             codes.append(found)
             if others := sorted({*texts[found == 0]} - {""}):
-                notes.append(
-                    f"column {shown(column.name)}: {int((found == 0).sum()):,} values are taken as "
-                    f"others, of which nothing was learned: {listed(others)}"
-                )
+                notes.append(Unusual(column.name, int((found == 0).sum()), others[:SOME]))
         elif column.is_used:
             values = values_of(column, table)
             gone = np.isnan(values)
@@ -345,10 +376,7 @@ def encode(columns: Sequence[Column], table: Table) -> tuple[np.ndarray, list[st
             if column.missing:
                 numbers.append(gone.astype("float64"))
             elif gone.any():
-                notes.append(
-                    f"column {shown(column.name)}: {int(gone.sum()):,} values are missing or of "
-                    f"another kind; the median {column.fill:.6g} is taken"
-                )
+                notes.append(Unusual(column.name, int(gone.sum()), fill=column.fill))
             if column.parts:
                 dates = dates_of(table.column(column.name), column.format).dt
                 found = {"month": dates.month, "weekday": dates.day_of_week + 1}

@@ -172,6 +172,8 @@ def read_images(sources: Sources, how: Reading) -> Samples:
     channels, *size = (image_shape(how.shape) if how.shape else None) or (None,)
     found, broken = decode_all(sources, channels == 1, tuple(size) or how.size, how)
     notes = broken_note(broken, len(sources), how)
+    if not found and how.shape:
+        return Samples(np.zeros((0, *how.shape)), None, skipped=broken)
     names, white = tuple(found), how.white or white_in([*found.values()])
     x = stacked(found, channels or max(1 if p.ndim == 2 else 3 for p in found.values()), white)
     if how.shape and len(how.shape) == 3:
@@ -288,11 +290,13 @@ def broken_note(broken: Mapping[str, str], count: int, how: Reading) -> list[str
     if not broken:
         return []
     first, *others = broken.values()
+    if how.skip_broken and not how.labelled:
+        return []  # of a prediction, which tells it of all images together
     if how.skip_broken and len(broken) < count:
         more = f" and {len(others)} more" if others else ""
         return [f"{len(broken)} of {count} images are broken and left out, as config.json lists: "
                 f"{next(iter(broken))}{more}"]  # fmt: skip
-    hint = "; --skip-broken leaves them out" * (how.labelled and len(broken) < count)
+    hint = "; --skip-broken leaves them out" * (len(broken) < count)
     if not others:
         raise Refused(first + hint.replace("them", "it"))
     more = f" and {len(broken) - TOLD} more" if len(broken) > TOLD else ""

@@ -158,7 +158,7 @@ def prepare(samples: Samples, how: Reading) -> Data:
         samples.columns = fit(samples.columns, samples.table, learned)
         encoded = [encode(samples.columns, each.table) for each in parts]
         xs, shape = [x for x, _ in encoded], encoded[0][0].shape[1:]
-        notes += [note for _, told in encoded[1:] for note in told]
+        notes += [str(note) for _, told in encoded[1:] for note in told]
     x, held_out_x, y, held_out_y = xs[0][learned], xs[-1][kept], ys[0][learned], ys[-1][kept]
     alike, numbers = len(shape) > 1, x.shape[1] - len(codes_of(samples.columns))
     shift, target_shift = Shift.of(x, alike, numbers), Shift.none()

@@ -11,7 +11,7 @@ import numpy as np
 from ..settings import SPLIT, joined
 
 if TYPE_CHECKING:
-    from .columns import Column
+    from .columns import Column, Unusual
     from .tables import Table
 
 __all__ = [
@@ -137,6 +137,7 @@ class Samples:
     skipped : what is wrong with the images that are left out, by their names
     notes : sentences for the user
     weights : (n,) numbers from 0, where samples do not count alike
+    unusual : values of columns of which nothing was learned
     """
 
     x: np.ndarray
@@ -154,6 +155,7 @@ class Samples:
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     weights: np.ndarray | None = None
+    unusual: Sequence[Unusual] = ()
 
     def at(self, i: int, array: str) -> str:
         """Where sample i is, for a message about an array: x or y, by its name."""

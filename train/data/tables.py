@@ -10,11 +10,15 @@ import io
 import lzma
 import math
 import re
+import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +30,24 @@ from .. import Refused
 from .arrays import read_at_most, refusing_damage
 from .samples import Reading, listed, shown
 
-__all__ = ["DESCRIBED", "Table", "is_table", "numbers_of", "pandas", "plain_number", "read_table"]
+__all__ = [
+    "DESCRIBED",
+    "Table",
+    "is_table",
+    "numbers_of",
+    "pandas",
+    "plain_number",
+    "read_frame",
+    "read_pieces",
+    "read_table",
+]
 
 TEXT = (".csv", ".tsv")
 DESCRIBED = ".csv, .tsv, .parquet or .xlsx"
 DELIMITERS = ",;\t|"
 LONGEST_LINE = 1 << 20  # characters of the first line, which has all names
+LONGEST = 1 << 24  # characters of a line that is read in pieces
+PIECE = 1 << 18  # values of a table that are in memory together, where it is read in pieces
 MISSING = ("", "?", "na", "n/a", "#n/a", "nan", "null", "none")  # in lower case
 SPELLED = [spell(text) for text in MISSING for spell in (str.lower, str.upper, str.title)] + ["NaN"]
 GROUPS = {",": ".", ".": ","}  # what separates thousands beside a decimal mark
@@ -140,8 +156,101 @@ def read_table(path: Path, how: Reading, texts: Collection[str] = ()) -> Table:
                 raise Refused(not_decoded(file, encoding, error)) from error
 
 
-def read_text(opened: Callable[[], Any], how: Reading, texts: Collection[str]) -> Table:
+def read_pieces(path: Path | None, how: Reading, texts: Collection[str]) -> Iterator[Table]:
+    """Read a table some rows at a time: a file, or text from the standard input.
+
+    Raises as `read_table`, when it comes to what is wrong.
+    """
+    with refusing_damage("it"):
+        if path is not None and not path.is_file():
+            raise Refused("there is no such file")
+        suffix = "" if path is None else path.suffix.lower()
+        if path is not None and suffix in CONVERTED and suffix != ".parquet":
+            yield read_table(path, how, texts)
+            return
+        encoding = encoding_of(how.encoding if suffix not in CONVERTED else "utf-8")
+        try:
+            with opened_lines(path, suffix, encoding) as lines:
+                for text, before in cut(lines):
+                    yield read_text(partial(io.StringIO, text, ""), how, texts, before)
+        except UnicodeDecodeError as error:
+            if path is None or suffix in PACKED:
+                raise Refused(not_decoded([], encoding, error)) from error
+            with path.open("rb") as file:
+                raise Refused(not_decoded(file, encoding, error)) from error
+
+
+def read_frame(frame: Any, how: Reading, texts: Collection[str] = ()) -> Table:
+    """Return a DataFrame as the table that its file would be, without its index; raises so."""
+    text = frame.to_csv(index=False)
+    return read_text(partial(io.StringIO, text, ""), how, texts)
+
+
+@contextmanager
+def opened_lines(path: Path | None, suffix: str, encoding: str) -> Iterator[Iterator[str]]:
+    """Open a table as lines of text, without having it in memory."""
+    if path is not None and suffix == ".parquet":
+        yield (line for text in parquet_as_csv(path) for line in io.StringIO(text.decode()))
+        return
+    with ExitStack() as stack:
+        binary: Any = sys.stdin.buffer
+        if path is not None:
+            binary = stack.enter_context((PACKED.get(suffix) or partial(open, mode="rb"))(path))
+        file = io.TextIOWrapper(binary, encoding, newline="")
+        stack.callback(file.detach)
+        yield iter(partial(file.readline, LONGEST), "")
+
+
+def cut(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
+    """Cut a table into texts of some rows each, behind the first line; and tell the lines before.
+
+    Raises
+    ------
+    Refused
+        A line is too long to be one of a table.
+    """
+    read: list[str] = []
+
+    def remembered() -> Iterator[str]:
+        for line in chain([first], lines):
+            if len(line) == LONGEST:
+                raise Refused(f"line {rows.line_num + 1} has more than {LONGEST:,} characters")
+            read.append(line)
+            yield line
+
+    first = next(lines, "")
+    rows = csv_rows(remembered(), delimiter_of(first))
+    try:
+        width = len(next(rows, []))
+        head, begin = "".join(read), rows.line_num
+        most, count, before = max(1, PIECE // max(1, width)), 0, 0
+        read.clear()
+        for row in rows:
+            count += len(row) > 1 or bool("".join(row).strip())
+            if count == most:
+                yield head + "".join(read), before
+                count, before = 0, rows.line_num - begin
+                read.clear()
+    except csv.Error:  # which reading the piece tells with its line
+        count = 1
+    if count or not before:
+        yield "".join([head, *read]) if rows.line_num else "", before
+
+
+def delimiter_of(line: str) -> str:
+    return max(DELIMITERS, key=line.count)
+
+
+def csv_rows(lines: Iterable[str], delimiter: str) -> Any:
+    return csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+
+
+def read_text(
+    opened: Callable[[], Any], how: Reading, texts: Collection[str], before: int = 0
+) -> Table:
     """Read text twice: its form line by line, and then its values, by pandas.
+
+    `before` is the number of lines of the file between its names and the other lines of the text.
 
     Raises
     ------
@@ -149,22 +258,20 @@ def read_text(opened: Callable[[], Any], how: Reading, texts: Collection[str]) -
         A line has more or fewer values than the first, or there is no other line.
     """
     with opened() as file:
-        delimiter = max(DELIMITERS, key=file.readline(LONGEST_LINE).count)
+        delimiter = delimiter_of(file.readline(LONGEST_LINE))
         file.seek(0)
-        rows = csv.reader(
-            without_nul(file), delimiter=delimiter, strict=True, skipinitialspace=True
-        )
-        cells = numbered(rows)
+        rows = csv_rows(without_nul(file), delimiter)
+        cells = numbered(rows, before)
         names, index = header([name.strip() for name in next(cells, [])])
         begin, lines, width = rows.line_num, [], len(names)
         for row in cells:
             if len(row) < 2 and not "".join(row).strip():
                 continue  # an empty line
+            lines.append(rows.line_num + before)
             if not 0 <= len(row) - len(names) < 2 or any(map(str.strip, row[len(names) :])):
                 raise Refused(
-                    f"line {rows.line_num} has {len(row)} values; expected {len(names)}, as line 1"
+                    f"line {lines[-1]} has {len(row)} values; expected {len(names)}, as line 1"
                 )
-            lines.append(rows.line_num)
             width = max(width, len(row))  # with a comma at the end of the line
     if not lines:
         raise Refused("it has no line after the first; expected samples")
@@ -182,8 +289,8 @@ def read_text(opened: Callable[[], Any], how: Reading, texts: Collection[str]) -
     return Table(names, frame, lines, index, how.decimal)
 
 
-def numbered(rows: Any) -> Iterator[list[str]]:
-    """Yield the rows of a csv.reader.
+def numbered(rows: Any, before: int) -> Iterator[list[str]]:
+    """Yield the rows of a csv.reader; `before` are lines of the file that it has not.
 
     Raises
     ------
@@ -191,7 +298,7 @@ def numbered(rows: Any) -> Iterator[list[str]]:
         A line cannot be read; the message has the number of that in which a quote opens.
     """
     while True:
-        begin = rows.line_num + 1
+        begin = rows.line_num + before + 1
         try:
             row = next(rows, None)
         except csv.Error as error:
@@ -309,17 +416,24 @@ def open_zip(path: Path) -> Any:
 
 
 def from_parquet(path: Path, room: int) -> bytes:
-    pyarrow, written = imported("pyarrow"), io.BytesIO()
     with imported("pyarrow.parquet").ParquetFile(path) as file:
         expect_room(8 * file.metadata.num_rows * file.metadata.num_columns, room)
-        table = file.read()
-    columns = [
-        column.cast(column.type.value_type) if pyarrow.types.is_dictionary(column.type) else column
-        for column in table.columns
-    ]
-    names = [re.sub(r"__index_level_0__", "", name) for name in table.column_names]
-    imported("pyarrow.csv").write_csv(pyarrow.table(columns, names), written)
-    return written.getvalue()
+    return b"".join(parquet_as_csv(path))
+
+
+def parquet_as_csv(path: Path) -> Iterator[bytes]:
+    """Yield the lines of the CSV that a file of Parquet would be, many at a time."""
+    pyarrow, as_csv = imported("pyarrow"), imported("pyarrow.csv")
+    with imported("pyarrow.parquet").ParquetFile(path) as file:
+        names = [re.sub(r"__index_level_0__", "", name) for name in file.schema_arrow.names]
+        for i, batch in enumerate(chain([file.schema_arrow.empty_table()], file.iter_batches())):
+            columns = [
+                each.cast(each.type.value_type) if pyarrow.types.is_dictionary(each.type) else each
+                for each in batch.columns
+            ]
+            written, how = io.BytesIO(), as_csv.WriteOptions(include_header=not i)
+            as_csv.write_csv(pyarrow.table(columns, names), written, how)
+            yield written.getvalue()
 
 
 def from_excel(path: Path, room: int) -> bytes:
@@ -372,7 +486,7 @@ def encoding_of(name: str) -> str:
     return "utf-8-sig" if found == "utf-8" else found
 
 
-def not_decoded(file: Any, encoding: str, error: UnicodeDecodeError) -> str:
+def not_decoded(file: Iterable[bytes], encoding: str, error: UnicodeDecodeError) -> str:
     """Return where a text is in another encoding, as those of some spreadsheets are."""
     expected = "expected it saved as UTF-8, or the --encoding that it has, such as latin-1, utf-16"
     if encoding != "utf-8-sig":

@@ -11,6 +11,7 @@ from ..command_line import Parser
 from ..program import Program, add_engine, write_whole
 from ..screen import say
 from ..settings import path
+from ..varied import STATE
 
 __all__ = ["main"]
 
@@ -26,6 +27,7 @@ examples:
   {command} runs/digits
   {command} runs/a runs/b runs/c --out comparison.html
   {command} runs/houses --importance
+  {command} runs/sweep                   its trials, and the run of the best
   {command} runs/iris --data data/iris.csv
 
 The data is read again from where the run has read it, or else relative to the current folder; the
@@ -42,7 +44,7 @@ exit status:
 
 def add(parser: Parser) -> None:
     option, default = parser.add_argument, Path("report.html")
-    option("runs", type=path.parse, nargs="+", metavar="RUN", help="folder of a run: its --out")
+    option("runs", type=path.parse, nargs="+", metavar="RUN", help="folder of a run, or a sweep")
     option("--out", type=path.parse, default=default, metavar="FILE", help=f"({default})")
     option("--data", metavar="DATA", help="read this, and not what the runs name")
     option("--validation", metavar="DATA", help="with --data: the held-out samples")
@@ -94,10 +96,14 @@ def check_out(out: Path) -> None:
 def work(options: argparse.Namespace) -> None:
     from .page import page  # not before the engine
     from .read import Source, read_runs
+    from .sweeps import read_sweep
 
     given = None if options.data is None else Source(options.data, options.validation)
-    runs = read_runs(options.runs, given, options.importance, with_data=not options.no_data)
-    write_whole(options.out, iter([page(runs)]))
+    sweeps = [read_sweep(folder) for folder in options.runs if (folder / STATE).is_file()]
+    best = {sweep.folder: sweep.best_run for sweep in sweeps}
+    folders = [best.get(folder, folder) for folder in options.runs]
+    runs = read_runs(folders, given, options.importance, with_data=not options.no_data)
+    write_whole(options.out, iter([page(runs, sweeps)]))
     say(f"{options.out}: a report of {', '.join(map(str, options.runs))}", sys.stdout)
 
 

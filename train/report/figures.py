@@ -10,10 +10,12 @@ import numpy as np
 from markupsafe import Markup
 
 from ..screen import quiet_matplotlib
+from ..varied import Varied
 from .measured import Measured
 from .read import RunReport
+from .sweeps import SweepReport
 
-__all__ = ["calibration", "curves", "predicted"]
+__all__ = ["calibration", "curves", "predicted", "trials"]
 
 # Matplotlib draws in these colours, for which the page's variables are put afterwards.
 INK, FAINT = "#010203", "#040506"
@@ -116,3 +118,25 @@ def calibration(measured: Measured, colour: int) -> Markup:
     axes.scatter(sure, right, s=sizes, color=RUNS[colour], linewidth=0)
     axes.set(xlim=(min(sure.min(), 0.5) - 0.02, 1.02), ylim=(-0.02, 1.02))
     return svg(figure, "share right over probability")
+
+
+@quiet_matplotlib()
+def trials(sweep: SweepReport, varied: Varied | None = None) -> Markup:
+    """Draw the metric of each trial in their order, or over a setting that is varied."""
+    known = [each for each in sweep.trials if each["quality"] is not None]
+    y = np.array([each["metric"] for each in known], "float64")
+    figure, axes = axes_of(5.6, 3.4, varied.name if varied else "trial")
+    if varied is None:
+        x = [each["number"] for each in known]
+        best = np.maximum.accumulate([each["quality"] for each in known])
+        at = [[each["quality"] for each in known].index(value) for value in best]
+        axes.plot(x, y[at], color=RUNS[0], linewidth=2, drawstyle="steps-post")
+    else:
+        values = [each["values"][varied.name] for each in known]
+        x = [varied.texts.index(value) for value in values] if varied.texts else values
+        axes.set_xscale("log" if varied.log else "linear")
+        if varied.texts:
+            axes.set_xticks(range(len(varied.texts)), varied.texts, parse_math=False)
+            axes.set_xlim(-0.5, len(varied.texts) - 0.5)
+    axes.plot(x, y, "o", color=RUNS[0], markersize=5, alpha=0.65, markeredgewidth=0)
+    return svg(figure, f"metric over {varied.name if varied else 'trials'}")

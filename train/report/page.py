@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import layers
 
 from ..detecting import OVERLAP
-from ..prediction import SURE, edges_of
+from ..prediction import SURE
+from ..rows import edges_of
 from ..scores import GUESSES
 from . import figures, pictures
 from .measured import MOST_CLASSES, REPEATS
 from .read import RunReport, lookup, split_of
+from .sweeps import SweepReport
 
 __all__ = ["page"]
 
@@ -32,7 +35,7 @@ COLUMNS = 8  # of a table with samples
 SCENES = 12
 
 
-def page(runs: list[RunReport]) -> str:
+def page(runs: list[RunReport], sweeps: Sequence[SweepReport] = ()) -> str:
     """Return the report as one document, which needs nothing else."""
     kinds = {(run.task.name, run.measure.name): [] for run in runs}
     for run in runs:
@@ -41,6 +44,7 @@ def page(runs: list[RunReport]) -> str:
         title=runs[0].name if len(runs) == 1 else f"{len(runs)} runs",
         version=layers.__version__,
         runs=runs,
+        sweeps=sweeps,
         kinds=[kinds[kind] for kind in sorted(kinds)],
         differences=differences(runs),
     )  # fmt: skip

@@ -21,11 +21,11 @@ from ..data.arrays import refusing_damage
 from ..data.samples import Split
 from ..data.sources import PUBLISHED
 from ..exporting import Network, read_network
-from ..prediction import TrainedRun, forward, read_run, refusing_networks, softmax
 from ..scores import ROWS, Score
 from ..screen import say
 from ..settings import holdout_of
 from ..task import Detection, Task
+from ..trained import TrainedRun, network_of, read_run, refusing_networks, softmax
 from .measured import Importance, Measured, importance
 from .names import REARRANGING, names_of
 
@@ -146,9 +146,10 @@ def measure(report: RunReport, given: Source | None, with_importance: bool) -> N
         The network gives numbers that are not finite.
     """
     folder, run = report.folder, report.run
+    network = network_of(folder, run)
 
     def predict(x: np.ndarray) -> np.ndarray:
-        values = forward(folder, run, x)
+        values = network(x)
         if run.outputs == "scores":
             return softmax(values)
         return values if run.classes else run.target_shift.back(values)

@@ -1,4 +1,4 @@
-"""Files of graphs that other libraries load without this one: ONNX, and PyTorch's programs."""
+"""Files of other libraries: ONNX, PyTorch's programs, and its state dicts, which are read, too."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 import torch
 
 from .. import onnx
+from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from . import state_dict
 from .opening import write_files
 from .torch_export import open_sizes, trace
 
-__all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
+__all__ = ["LOADERS", "PROGRAM", "read_state_dict", "write", "write_program"]
 
 PROGRAM = ".pt2"  # of torch.export.save
 NAMES = "names.json"  # in extra_files of a program: its parameters' names in the graph, by its own
@@ -41,6 +42,18 @@ numpy.savez(out, names=list(found), **{f"_{i}": v.numpy() for i, v in enumerate(
 """,
     ),
 }
+
+
+def read_state_dict(path: str | Path) -> dict[str, NDArray]:
+    """Return the arrays of a state dict by name; nothing in the file runs.
+
+    Raises
+    ------
+    ParamsFileError
+        It is damaged, or has anything but tensors.
+    """
+    tensors, names = state_dict.read(path)
+    return {name: NDArray(tensor, cpu()) for name, tensor in zip(names, tensors)}
 
 
 def write(

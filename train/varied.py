@@ -11,7 +11,7 @@ from typing import Any
 
 from . import Refused
 from .config import TYPES, settings_of
-from .settings import flag
+from .settings import flag, positive, rates
 
 __all__ = [
     "DIVERGED",
@@ -89,7 +89,8 @@ def varied_of(given: str) -> Varied:
     found = RANGE.fullmatch(values)
     try:
         if found:
-            least, most = (TYPES[name].parse(text.strip()) for text in found.groups()[1:])
+            kind = positive if TYPES[name] is rates else TYPES[name]  # one rate for all parameters
+            least, most = (kind.parse(text.strip()) for text in found.groups()[1:])
             if not all(isinstance(end, int | float) for end in (least, most)) or least >= most:
                 raise ValueError("expected a less and a greater number")
             if found[1] == "log" and least <= 0:

@@ -156,5 +156,3 @@ ndarray.npx = ndarray.numpy_extension = npx
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 operator.__all__ += ["NDArrayOp", "NumpyOp", "PythonOp"]
 missing.watch()
-# Programs of MXNet's time set the root logger to DEBUG, and expect no more lines than MXNet's.
-logging.getLogger("layers.mxnet.hybridize").setLevel(logging.INFO)

@@ -82,10 +82,8 @@ REFUSED = [
     (Shape, (2.5, 1), "a tuple, each of it an int"),
     (Shape, "(3, x)", "a tuple, each of it an int"),
     (Shape, "(3, 3", "a tuple, each of it an int"),
-    (Shape, None, "a tuple, each of it an int"),
     (Axis, "all", "a tuple, each of it an int or None"),
     (DType, "float99", "one of float32, float64"),
-    (DType, None, "one of float32, float64"),
     (Mode, "sum", "one of 'avg', 'max'"),
     (Mode, 1, "one of 'avg', 'max'"),
 ]

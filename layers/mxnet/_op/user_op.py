@@ -292,8 +292,15 @@ def _shape(value: Any) -> Shape:
     return shape
 
 
+def _inferred_type(value: Any) -> torch.dtype:
+    """Return the dtype that a definition infers; None, which elsewhere is float32, is none."""
+    if value is None:
+        raise TypeError
+    return _dtype.to_torch(value)
+
+
 # By phase: the error's class, the function that reads an entry, and the entry that is expected.
 _PHASES = {
     "infer_shape": (ShapeError, _shape, "a tuple of sizes, whole numbers from 0"),
-    "infer_type": (DTypeError, _dtype.to_torch, "a dtype, such as numpy.float32"),
+    "infer_type": (DTypeError, _inferred_type, "a dtype, such as numpy.float32"),
 }

@@ -249,7 +249,9 @@ def graph_of(block, args: tuple) -> Graph:
     name = block.name or type(block).__name__
     others = {p.name: p for p in block.collect_params().values()}
     graph = Graph(inputs, outputs, others, f"the graph of {name}")
-    log.debug("%s is traced:\n%s", name, graph.program.source)
+    # Programs of MXNet's time set the root logger to DEBUG, and expect no more lines than MXNet's.
+    if log.level == logging.DEBUG:
+        log.debug("%s is traced:\n%s", name, graph.program.source)
     return graph
 
 

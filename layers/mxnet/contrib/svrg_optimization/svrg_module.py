@@ -171,8 +171,8 @@ class SVRGModule(Module):
         difference = ndarray.subtract(g_curr_batch_curr_weight, g_curr_batch_special_weight)
         return ndarray.add(difference, g_special_weight_all_batch)
 
-    def _train_epoch(self, epoch, train_data, *options) -> None:
+    def _train_epoch(self, epoch, train_data, *options) -> list[tuple]:
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
             train_data.reset()
-        super()._train_epoch(epoch, train_data, *options)
+        return super()._train_epoch(epoch, train_data, *options)

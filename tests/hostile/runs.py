@@ -17,7 +17,7 @@ import numpy as np
 
 from train import Diverged, Refused, saved
 from train.command_line import parse
-from train.learner import Learner
+from train.learner import learner_of
 from train.prediction import predictions
 from train.report.page import page
 from train.report.read import read_runs
@@ -53,7 +53,7 @@ def whole() -> dict[str, bytes]:
         draw = np.random.RandomState(0)
         np.savez(DATA, x=draw.rand(24, 4).astype("f4"), y=np.arange(24) % 3)
         more = ["--average", "0.9", "--patience", "3", "--schedule", "cosine"]
-        run(parse(["--data", DATA, "--out", ".", *SIZES, "--epochs", "2", *more]), Learner)
+        run(parse(["--data", DATA, "--out", ".", *SIZES, "--epochs", "2", *more]), learner_of)
         return contents(Path(name))
 
 
@@ -180,7 +180,7 @@ def resume(folder: Path) -> None:
     """Do what `train --resume` does; where it is refused, what was learned stays as it is."""
     before = learned(folder)
     try:
-        run(parse(["--out", str(folder), "--resume", *SIZES]), Learner)
+        run(parse(["--out", str(folder), "--resume", *SIZES]), learner_of)
     except Diverged as error:
         raise Refused(f"{folder}: {error}") from error
     except Refused:

@@ -47,8 +47,8 @@ assert "layers" not in sys.modules
 """
 
 
-def export(net, folder, *shapes):
-    """Write the files of a net, and its values and gradients, in evaluation and in training."""
+def export(net, folder, *shapes, write=None):
+    """Return a net's values and gradients, in evaluation and training; it is written before."""
     net.initialize(mx.init.Xavier(), force_reinit=True)
     for p in net.collect_params().values():  # no parameter may be 0, or be left out unseen
         if p.shape and p.name.endswith(("bias", "beta", "running_mean")):
@@ -57,7 +57,7 @@ def export(net, folder, *shapes):
     inputs = [nd.random.uniform(-1, 1, shape=shape) for shape in shapes]
     y = net(*inputs)
     dy = nd.random.normal(shape=(y[0] if isinstance(y, (list, tuple)) else y).shape)
-    net.export(str(folder / "net"))
+    names = write(net) if write else net.export(str(folder / "net"))
     named = {f"x{i}": x.asnumpy() for i, x in enumerate(inputs)}
     np.savez(folder / "given.npz", dy=dy.asnumpy(), **named)
     expected = {}
@@ -72,12 +72,16 @@ def export(net, folder, *shapes):
         expected |= {f"{mode} x{i}": x.grad.asnumpy() for i, x in enumerate(inputs)}
         for name, p in net.collect_params().items():
             if p.grad_req != "null":
-                expected[f"{mode} {name}"] = p.grad().asnumpy()
+                own = names[name] if write else name
+                expected[f"{mode} {own}"] = p.grad().asnumpy()
     return expected
 
 
-def check(folder, expected):
-    """Compare what the emitted module computes; each gradient of a parameter has its pair."""
+def check(folder, expected, paired=False):
+    """Compare what the emitted module computes; each gradient of a parameter has its pair.
+
+    If they are not `paired` by name, it is the one of the same shape that is nearest.
+    """
     expect_clean(folder / "net.py")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", READ], cwd=folder, capture_output=True, text=True
@@ -86,7 +90,7 @@ def check(folder, expected):
     found = dict(np.load(folder / "found.npz"))
     for name, value in expected.items():
         mode, own = name.split(" ")
-        if own == "y" or own[0] == "x" and own[1:].isdigit():
+        if paired or own == "y" or own[0] == "x" and own[1:].isdigit():
             assert distance(found.pop(name), value) < 1e-4, name
         else:
             same = {n: v for n, v in found.items() if n.startswith(mode) and v.shape == value.shape}
@@ -172,6 +176,65 @@ def test_files_become_source(name, tmp_path):
     check(tmp_path, expected)
 
 
+TREES = {
+    "lenet": lenet,
+    "pieces": pieces,
+    "resnet18_v1": zoo("resnet18_v1", 64),
+    "mobilenetv2_0.25": zoo("mobilenetv2_0.25", 64),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_blocks_become_classes(name, tmp_path):
+    """Outputs and gradients are the net's; each weight has the name that `emit` returns."""
+    net, shape = TREES[name]()
+    expect_same(net, tmp_path, shape)
+
+
+def expect_same(net, folder, *shapes):
+    """Emit a Block, and compare; each weight has the name that `emit` returns."""
+    expected = export(
+        net, folder, *shapes, write=lambda net: mx.emit(net, folder / "net.py", [*shapes])
+    )
+    check(folder, expected, paired=True)
+
+
+def test_repeated_parts_are_one_class(tmp_path):
+    """Blocks that differ in numbers alone are one class, named after them."""
+    net = gluon.model_zoo.vision.resnet18_v1(classes=3)
+    net.initialize()
+    net(nd.zeros((1, 3, 32, 32)))
+    mx.emit(net, tmp_path / "net.py", [(1, 3, 32, 32)])
+    source = (tmp_path / "net.py").read_text()
+    assert source.count("class BasicBlockV1(nn.Module):") == 1
+    assert "class ResNetV1(nn.Module):" in source
+    assert source.count("  BasicBlockV1(in_channels=64),\n") == 2
+    assert "self.output = nn.Linear(512, 3)" in source
+
+
+class Twice(gluon.HybridBlock):
+    """A layer that is called twice, a parameter of its own, and several inputs and outputs."""
+
+    def __init__(self):
+        super().__init__(prefix="twice_")
+        with self.name_scope():
+            self.shared = gluon.nn.Dense(4, in_units=4)
+            self.body = sequential(gluon.nn.Dense(4, in_units=4), gluon.nn.LayerNorm(in_channels=4))
+            self.scale = self.params.get("scale", shape=(1, 4), init=mx.init.Uniform(1))
+
+    def hybrid_forward(self, F, x, other, scale):
+        x = self.body(self.shared(F.relu(self.shared(x))))
+        parts = F.split(F.broadcast_mul(self.body(x), scale) + other, num_outputs=2)
+        return [F.concat(*parts[::-1], F.mean(other, axis=1, keepdims=True)), parts[0]]
+
+
+def test_shared_layers_are_called_twice(tmp_path):
+    """What a Block calls twice is one module, with the sum of the gradients."""
+    net = Twice()
+    expect_same(net, tmp_path, (3, 4), (3, 4))
+    assert (tmp_path / "net.py").read_text().count("nn.Linear(4, 4)") == 2
+
+
 def test_shapes_are_in_comments(tmp_path):
     """Without arrays, shapes give the sizes of the layers, and no weights are written."""
     net, shape = lenet()
@@ -222,7 +285,8 @@ def test_no_text_of_a_file_is_in_the_source(name, tmp_path):
     """Names of nodes and variables are plain identifiers, or others are made."""
     import torch
 
-    from layers.mxnet._emit import part_of_graph, source_and_weights
+    from layers.mxnet._emit.graph import part_of_graph
+    from layers.mxnet._emit.write import source_and_weights
 
     data = mx.sym.var(f"{name}data")
     y = mx.sym.FullyConnected(data, num_hidden=3, name="replaced1")
@@ -238,7 +302,7 @@ def test_no_text_of_a_file_is_in_the_source(name, tmp_path):
     arrays = {n: nd.ones(shape) for n, shape in zip(names, shapes)}
     part, world = part_of_graph(graph, arrays, [(2, 4)])
     values = {n: arrays[n.name]._tensor for n in world.parameters}
-    source, state = source_and_weights(part, world, values)
+    source, state, _ = source_and_weights(part, world, values)
     for known in "import os", "__import__", "system", "a.b", "été", "ｘ", "x" * 41, "\\", "'":
         assert known not in source
     assert source.isascii()

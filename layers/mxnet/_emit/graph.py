@@ -30,7 +30,6 @@ def weights_of(graph: Symbol) -> list[str]:
 
 
 def world_of(
-    entries: list[Entry],
     nodes: list[Node],
     inputs: list[Node],
     given: dict[Node, tuple],
@@ -109,7 +108,7 @@ def part_of_graph(graph: Symbol, arrays: dict, shapes: list[tuple] | None) -> tu
     labels = labels_of(nodes, inputs)
     data = [n for n in inputs if n not in labels]
     given |= dict(zip(data if len(shapes or ()) == len(data) else inputs, shapes or ()))
-    world = world_of(entries, nodes, inputs, given)
+    world = world_of(nodes, inputs, given)
     names = numbered("x", data) | {n: n.name for n in labels}
     part = Part(
         "Net",

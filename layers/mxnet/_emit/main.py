@@ -28,8 +28,8 @@ from ..convert import (
     _shape,
     _unmarked,
 )
-from . import part_of_graph, source_and_weights, write
-from .write import WEIGHTS
+from . import part_of_graph
+from .write import WEIGHTS, source_and_weights, write
 
 EXAMPLES = """\
 examples:
@@ -102,7 +102,8 @@ def _emit(options: argparse.Namespace) -> None:
     with _naming(options.graph):
         part, world = part_of_graph(graph, arrays, options.shapes)
         values = {n: arrays[n.name]._as_dense()._tensor for n in world.parameters if arrays}
-        write(target, *source_and_weights(part, world, values))
+        source, state, _ = source_and_weights(part, world, values)
+        write(target, source, state)
 
 
 if __name__ == "__main__":

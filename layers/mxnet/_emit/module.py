@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from .heads import SUPPORT
-from .names import Names, is_plain, literal
+from .names import TAKEN, Names, is_plain, literal
 from .scope import Call, Member, Part, Weight, World, Writer
 from .table import Layer
 from .text import lines
@@ -47,7 +48,6 @@ class Module:
         self.writers: dict[Part, Writer] = {}
         self.classes: dict[Part, Class] = {}
         self._collect(part)
-        self._names = Names([*SUPPORT, "Net"])
         self.order: list[Class] = []
         if not world.lacking:
             for height in range(self._height(part) + 1):
@@ -76,26 +76,29 @@ class Module:
                 form = self._form(writer.members), tuple(writer.arguments), forward, writer.result
                 groups.setdefault((part.title, form), []).append(part)
         for (title, _), same in groups.items():
-            wanted = "Net" if same[0] is self.part and not is_plain(title) else title
-            taken = Names([c.name for c in self.order] + [*SUPPORT])
-            name = (
-                wanted
-                if wanted == "Net"
-                else taken.take(wanted, f"{wanted}_" if is_plain(wanted) else "Part")
-            )
+            name = self._class_name("Net" if same[0] is self.part else "Part", title)
             made = Class(name, [self.writers[p] for p in same])
             made.settings = self._settings([self._numbers(w.members) for w in made.writers])
             self.order.append(made)
             for part in same:
                 self.classes[part] = made
 
+    def _class_name(self, otherwise: str, title: str) -> str:
+        """Return the title, with a number where classes that differ in more have it too."""
+        first = name = title if is_plain(title) and title not in TAKEN else otherwise
+        taken = {*SUPPORT, *[made.name for made in self.order]}
+        numbers = count(2)
+        while name in taken:
+            name = f"{first}_{next(numbers)}"
+        return name
+
     def _form(self, members: list[Member]) -> tuple:
         """Return the members without their numbers."""
-        return tuple((m.name, self._form_of(m.made)) for m in members)
+        return tuple((m.name, m.frozen, self._form_of(m.made)) for m in members)
 
     def _form_of(self, made: Any) -> Any:
         if isinstance(made, Layer):
-            return made.head, tuple(made.args), made.frozen, made.positional
+            return made.head, tuple(made.args), made.positional
         if isinstance(made, Part):
             writer = self.writers[made]
             if writer.is_sequential:
@@ -140,11 +143,7 @@ class Module:
         body: list[str] = []
         for made in self.order:
             body += ["", "", *self._class(made)]
-        if self.writers[self.part].is_sequential:
-            net = "Net"
-            body += ["", "", *self._net_of_sequential()]
-        else:
-            net = self.classes[self.part].name
+        net = self.classes[self.part].name
         for name in self.world.support:
             body = ["", "", *SUPPORT.get(name, name).strip("\n").split("\n"), *body]
         body += ["", "", *LOAD.format(net=net).strip("\n").split("\n")]
@@ -225,7 +224,7 @@ class Module:
         """Return the lines by which ones that are no parameters of MXNet's get no gradient."""
         made = member.made
         if isinstance(made, Layer):
-            return [f"        {path}.{weight}.requires_grad_(False)" for weight in made.frozen]
+            return [f"        {path}.{weight}.requires_grad_(False)" for weight in member.frozen]
         if isinstance(made, Part) and self.writers[made].is_sequential:
             inner = self.writers[made].members
             return [line for m in inner for line in self._frozen(m, f"{path}[{m.name}]")]
@@ -251,16 +250,6 @@ class Module:
         else:
             text = made
         return lines(f"{before}{text}{after}", indent)
-
-    def _net_of_sequential(self) -> list[str]:
-        """A net that is a Sequential is a class of its own."""
-        found = ["class Net(nn.Sequential):", "    def __init__(self) -> None:"]
-        found += ["        super().__init__("]
-        for member in self.writers[self.part].members:
-            found += self._made(member.made, 12, "", ",", (member.name,), {})
-        found += ["        )"]
-        members = self.writers[self.part].members
-        return found + [line for m in members for line in self._frozen(m, f"self[{m.name}]")]
 
     # Weights
 

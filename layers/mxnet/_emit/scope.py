@@ -64,6 +64,7 @@ class Member:
 
     name: str
     made: Any
+    frozen: tuple[str, ...] = ()  # its parameters that get no gradient
 
 
 @dataclass(frozen=True)
@@ -237,8 +238,9 @@ class Writer:
                 found = self._asked(node, [data or self._of(node.inputs[0]), *rest], True)
                 if isinstance(found, Layer):
                     return found
-            inputs = [self._of(e) for e in node.inputs]
-            return self._asked(node, [data, *inputs[1:]] if data else inputs, False)
+            given = [data] if data else []
+            given += [self._of(e) for e in node.inputs[len(given) :]]
+            return self._asked(node, given, False)
         except NotEmitted as error:
             self.world.lacking.append((node.op.label, node.name, str(error)))
             return None
@@ -262,9 +264,19 @@ class Writer:
             return self._shared[key]
         name = self._names.take(self.world.short_name(node), layer.kind)
         self._shared[key] = name
-        self.members.append(Member(name, layer))
+        self.members.append(Member(name, layer, self._frozen(node, layer)))
         self._note_weights(node, layer, name)
         return name
+
+    def _frozen(self, node: Node, layer: Layer) -> tuple[str, ...]:
+        """Return the parameters of a layer that get no gradient."""
+        fixed = [
+            layer.weights[name]
+            for name, (source, _) in zip(node.input_names, node.inputs)
+            if name in layer.weights and source in self.world.buffers
+        ]
+        found = dict.fromkeys([*layer.frozen, *fixed])
+        return tuple(name for name in found if not name.startswith("running_"))
 
     def _note_weights(self, node: Node, layer: Layer, name: str) -> None:
         for input_name, (source, _) in zip(node.input_names, node.inputs):
@@ -371,7 +383,8 @@ class Writer:
                 if made is None:
                     return False
                 for one in made:
-                    members.append(Member(str(len(members)), one))
+                    frozen = self._frozen(step, one) if isinstance(one, Layer) else ()
+                    members.append(Member(str(len(members)), one, frozen))
                 if isinstance(made[-1], Layer):
                     notes.append((step, made[-1], members[-1].name))
             before = outputs[0]
@@ -384,7 +397,7 @@ class Writer:
 
     def _as_module(self, node: Node) -> list[Any] | None:
         count = len(self.world.lacking)
-        found = self._emitted(node)
+        found = self._emitted(node, "x")
         if found is None:
             del self.world.lacking[count:]
             return None

@@ -19,8 +19,8 @@ WEIGHTS = ".safetensors"
 
 def source_and_weights(
     part: Part, world: World, values: dict[Node, torch.Tensor]
-) -> tuple[str, dict[str, torch.Tensor]]:
-    """Return the text of the file and the state dict, for the values of the parameters.
+) -> tuple[str, dict[str, torch.Tensor], dict[str, str]]:
+    """Return the text of the file, the state dict, and the names in it by the variables'.
 
     Raises
     ------
@@ -30,7 +30,8 @@ def source_and_weights(
     module = Module(part, world)
     if world.lacking:
         raise _lacking(world.lacking)
-    return module.source(), _state(module, values)
+    names = {node.name: places[0][0] for node, places in module.keys().items()}
+    return module.source(), _state(module, values), names
 
 
 def _state(module: Module, values: dict[Node, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -1,8 +1,8 @@
 """A net as plain source of PyTorch: a module that imports torch only, and its weights.
 
-`table` has the emitters, which `layers`, `functions`, `shapes` and `heads` register. A graph is a
-tree of parts (`scope`), each of which becomes a class; `module` makes one file of them, and `write`
-writes it.
+`table` has the emitters, which `layers`, `functions`, `shapes`, `heads` and `library` register. A
+graph is a tree of parts (`scope`), each of which becomes a class; `module` makes one file of them,
+and `write` writes it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 
 from ..base import ArgumentError
 from ..gluon import Block, HybridBlock
-from . import functions, heads, layers, shapes
+from . import functions, heads, layers, library, shapes
 from .blocks import part_of_block
 from .graph import part_of_graph
 from .write import source_and_weights, write
 
-__all__ = ["emit", "functions", "heads", "layers", "part_of_graph", "shapes"]
+__all__ = ["emit", "functions", "heads", "layers", "library", "part_of_graph", "shapes"]
 
 
 def emit(

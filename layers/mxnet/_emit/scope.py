@@ -227,11 +227,7 @@ class Writer:
     def _emitted(self, node: Node, data: str = "") -> Layer | Expression | None:
         """Return what a node is in the source, for the source of its data; None if it has none."""
         try:
-            if (
-                node.op.own
-                and self.world.custom is None
-                or not (node.op.own or has_emitter(node.op.name))
-            ):
+            if not has_emitter(node) and not (node.op.own and self.world.custom):
                 raise NotEmitted("it has no emitter")
             if self._owns(node):
                 rest = [""] * (len(node.inputs) - 1)
@@ -247,7 +243,7 @@ class Writer:
 
     def _asked(self, node: Node, inputs: list[str], owns: bool) -> Layer | Expression:
         used = Used(node, inputs, self.world.shapes, owns)
-        return self.world.custom(used) if node.op.own else used.emitted()
+        return used.emitted() if has_emitter(node) else self.world.custom(used)
 
     def _owns(self, node: Node) -> bool:
         """True if the weights of a node are parameters that no other layer of the class has."""

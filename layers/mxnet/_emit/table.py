@@ -35,9 +35,13 @@ def emits(*names: str) -> Callable[[Callable], Callable]:
     return add
 
 
-def has_emitter(name: str) -> bool:
-    """True if an operator of the table has an emitter."""
-    return name in _emitters
+def has_emitter(node: Node) -> bool:
+    """True if the operator of a node has an emitter: one of the table, or of this library."""
+    operator = node.op
+    if not operator.own:
+        return operator.name in _emitters
+    formula = getattr(operator, "operator", None)
+    return operator.label in _emitters and f"{formula.__module__}.".startswith("layers.ops.")
 
 
 @dataclass(frozen=True)
@@ -137,9 +141,12 @@ class Used:
     def emitted(self) -> Layer | Expression | list[Expression]:
         """Return what its emitter gives."""
         op, attributes = self.node.op, self.node.attributes
-        known = dict.fromkeys((*op.inputs, "length"), None) | op.defaults | attributes
+        if op.own:
+            known = dict.fromkeys(op.operator.inputs) | op.operator.attributes | attributes
+        else:
+            known = dict.fromkeys((*op.inputs, "length")) | op.defaults | attributes
         known |= dict(zip(self.node.input_names, self.inputs)) | {"of": self}
-        found = ask(_emitters[op.name], known)
+        found = ask(_emitters[op.label if op.own else op.name], known)
         return Expression(found) if isinstance(found, str) else found
 
 

@@ -235,6 +235,87 @@ def test_shared_layers_are_called_twice(tmp_path):
     assert (tmp_path / "net.py").read_text().count("nn.Linear(4, 4)") == 2
 
 
+def of_library(name, *args, **settings):
+    def make():
+        from layers import nets
+
+        return getattr(nets, name)(*args, **settings)
+
+    return make
+
+
+LIBRARY = {
+    "mlp": (of_library("mlp", 6, (8, 7), 3, activation="relu", norm="batch"), (4, 6)),
+    "gated": (
+        of_library("mlp", 6, (8,), 3, activation="swiglu", norm="rms", residual=True),
+        (4, 6),
+    ),
+    "mixer": (of_library("mixer", (1, 4, 4), 3, hidden_channels=8), (2, 1, 4, 4)),
+    "vit": (of_library("vit", (1, 4, 4), 3, hidden_channels=8, num_heads=2), (2, 1, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_nets_of_this_library(name, tmp_path):
+    make, shape = LIBRARY[name]
+    expect_same(make(), tmp_path, shape)
+    assert "autograd.Function" not in (tmp_path / "net.py").read_text()
+
+
+def test_operators_keep_their_gradients(tmp_path):
+    """A user's operator is a function with the gradients that were written, wrong ones too."""
+    import myops
+
+    from layers import OperatorBlock, operator
+
+    @operator
+    class doubled:
+        def forward(x, w):
+            return nd.broadcast_mul(nd.tanh(x), w)
+
+        def dx(dy, x):
+            return dy * nd.square(x) * 2
+
+        def dw(dy, x):
+            return nd.sum(dy * x, axis=0, keepdims=True)
+
+        def shapes(x):
+            return {"w": (1, x[1]), "y": x}
+
+    class Doubled(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.w = self.params.get("w", shape=(1, 5), init=mx.init.Uniform(1))
+
+        def hybrid_forward(self, F, x, w):
+            return doubled(x, w)
+
+    net = sequential(
+        gluon.nn.Dense(5, in_units=4),
+        Doubled(),
+        OperatorBlock(myops.short),
+        OperatorBlock(myops.saving),
+        OperatorBlock(myops.short),
+    )
+    expect_same(net, tmp_path, (3, 4))
+    source = (tmp_path / "net.py").read_text()
+    assert source.count("class Short(torch.autograd.Function)") == 1
+    assert "class Doubled(torch.autograd.Function)" in source
+
+
+def test_operators_that_cannot_be_traced_are_named(tmp_path):
+    """An operator in NumPy is named, and the reason."""
+    import myops
+
+    from layers import OperatorBlock
+
+    net = sequential(gluon.nn.Dense(5, in_units=4), OperatorBlock(myops.in_numpy))
+    net.initialize()
+    with pytest.raises(mx.base.UnsupportedError, match="in_numpy.*nd alone"):
+        mx.emit(net, tmp_path / "net.py", [(3, 4)])
+
+
 def test_shapes_are_in_comments(tmp_path):
     """Without arrays, shapes give the sizes of the layers, and no weights are written."""
     net, shape = lenet()

@@ -86,7 +86,7 @@ class Module:
     def _class_name(self, otherwise: str, title: str) -> str:
         """Return the title, with a number where classes that differ in more have it too."""
         first = name = title if is_plain(title) and title not in TAKEN else otherwise
-        taken = {*SUPPORT, *[made.name for made in self.order]}
+        taken = {*SUPPORT, *self.world.functions, *[made.name for made in self.order]}
         numbers = count(2)
         while name in taken:
             name = f"{first}_{next(numbers)}"

@@ -101,6 +101,8 @@ class World:
         Operators that cannot be emitted, their nodes, and reasons.
     support : dict of str to None
         Definitions that the file needs.
+    functions : set of str
+        The names of users' operators in the file.
     custom : callable, optional
         Emits a user's operator.
     """
@@ -112,6 +114,7 @@ class World:
         self.counters: list[tuple[Part, str]] = []
         self.lacking: list[tuple[str, str, str]] = []
         self.support: dict[str, None] = {}
+        self.functions: set[str] = set()
         self.custom: Callable | None = None
 
     def comment(self, entry: Entry) -> str:
@@ -355,6 +358,10 @@ class Writer:
             inside = ", ".join(self._nested(o) for o in outputs)
             return f"({inside}{',' * (len(outputs) == 1)})"
         return self._of(outputs)
+
+    def name_of(self, entry: Entry) -> str:
+        """Return what a value that the part gives is called."""
+        return self._text[entry]
 
     # A Sequential
 

@@ -11,6 +11,7 @@ from .._files import safetensors
 from .._files.opening import write_files
 from ..base import UnsupportedError, listed, quoted
 from ..symbol._node import Node
+from .custom import Functions
 from .module import Module
 from .scope import Part, World
 
@@ -27,6 +28,7 @@ def source_and_weights(
     UnsupportedError
         Operators of the graph have no emitter; the error names all of them.
     """
+    world.custom = Functions(world)
     module = Module(part, world)
     if world.lacking:
         raise _lacking(world.lacking)

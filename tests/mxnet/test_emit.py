@@ -282,6 +282,15 @@ def test_operators_keep_their_gradients(tmp_path):
         def shapes(x):
             return {"w": (1, x[1]), "y": x}
 
+    @operator
+    class in_numpy:
+        def forward(x):
+            a = x.asnumpy()
+            return nd.array(a / (1 + np.exp(-a)), dtype=x.dtype)
+
+        def dx(dy, x):
+            return nd.array(dy.asnumpy() * np.cos(x.asnumpy()))
+
     class Doubled(gluon.HybridBlock):
         def __init__(self):
             super().__init__()
@@ -296,6 +305,8 @@ def test_operators_keep_their_gradients(tmp_path):
         Doubled(),
         OperatorBlock(myops.short),
         OperatorBlock(myops.saving),
+        OperatorBlock(in_numpy),
+        OperatorBlock(myops.in_numpy),
         OperatorBlock(myops.short),
     )
     expect_same(net, tmp_path, (3, 4))
@@ -304,16 +315,23 @@ def test_operators_keep_their_gradients(tmp_path):
     assert "class Doubled(torch.autograd.Function)" in source
 
 
-def test_operators_that_cannot_be_traced_are_named(tmp_path):
-    """An operator in NumPy is named, and the reason."""
-    import myops
+def test_operators_that_cannot_be_written_are_named(tmp_path):
+    """A class of mx.operator, and code that branches on values, are named with the reason."""
+    from layers import OperatorBlock, operator
 
-    from layers import OperatorBlock
+    @operator
+    class branching:
+        def forward(x):
+            return x if float(x.asnumpy().sum()) > 0 else -x
 
-    net = sequential(gluon.nn.Dense(5, in_units=4), OperatorBlock(myops.in_numpy))
+        def dx(dy):
+            return dy
+
+    net = sequential(gluon.nn.Dense(5, in_units=4), OperatorBlock(branching))
     net.initialize()
-    with pytest.raises(mx.base.UnsupportedError, match="in_numpy.*nd alone"):
+    with pytest.raises(mx.base.UnsupportedError, match="branching.*depends on the values"):
         mx.emit(net, tmp_path / "net.py", [(3, 4)])
+    assert not (tmp_path / "net.py").exists()
 
 
 def test_shapes_are_in_comments(tmp_path):

@@ -1,11 +1,12 @@
 """Operators of users as `torch.autograd.Function`, with the gradients that were written.
 
 Forward and gradients run once on arrays, and what they call of `nd` is recorded: a graph, which is
-written as any other. Attributes are constants in it.
+written as any other. Code in NumPy is traced by PyTorch. Attributes are constants in both.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,12 +19,14 @@ from ..ndarray._origin import UNKNOWN, step_and_index, variable
 from ..symbol._infer import completed
 from ..symbol._node import Entry, Node, ordered
 from ..symbol._recorded import _in_order, _node
-from .names import is_plain
+from .names import Names, is_plain
 from .scope import Part, World, Writer
 from .table import Expression, Layer, NotEmitted, Used
 from .text import lines
+from .traced import traced
 
 SIZES = 2, 3  # of the batch, for which the graphs have to be the same
+VALUES = (0.1, 0.9), (-0.9, -0.1), (-3, 5)  # and the least and the greatest values
 
 
 class Functions:
@@ -43,8 +46,8 @@ class Functions:
         operator = getattr(used.node.op, "operator", None)
         if operator is None:
             used.refuse("it is a class of mx.operator, and no function")
-        if operator.states:
-            used.refuse("it updates states")
+        if operator.states or not operator.pure:
+            used.refuse("it updates states, or is not pure")
         shapes = used.shapes
         if any(not shape or 0 in shape for shape in shapes):
             used.refuse("the shapes of its inputs are not known")
@@ -53,9 +56,12 @@ class Functions:
         each = [
             [(size, *s[1:]) if batch and s[0] == batch else s for s in shapes] for size in sizes
         ]
-        texts = [_Function(operator, used.node, given).text for given in each]
+        texts = [_Function(operator, used.node, given, VALUES[0]).text for given in each]
         if len({*texts}) > 1:
             used.refuse("its code has the size of the batch in it")
+        others = [_Function(operator, used.node, each[0], values).text for values in VALUES[1:]]
+        if len({*texts, *others}) > 1:
+            used.refuse("its code depends on the values of arrays")
         name = self._name(operator.__name__, texts[0])
         self._world.support["\n".join(lines_of(texts[0], name))] = None
         return Expression(f"{name}.apply({', '.join(used.inputs)})")
@@ -88,13 +94,18 @@ class _Function:
         Its lines, without the first.
     """
 
-    def __init__(self, operator: Any, node: Node, shapes: list[tuple]):
-        self._operator = operator
+    def __init__(
+        self, operator: Any, node: Node, shapes: list[tuple], between: tuple[float, float]
+    ):
+        self._operator, self._between = operator, between
         values = {n: v for n, v in node.attributes.items() if n in operator.attributes}
         self._attributes = operator.attributes | values
         self._given = dict(zip(node.input_names, shapes))
         try:
-            self.text = tuple(self._forward())
+            try:
+                self.text = tuple(self._forward())
+            except NotEmitted:  # it computes in NumPy
+                self.text = tuple(self._traced())
         except NotEmitted:
             raise
         except Exception as error:  # of the user's code, of any kind
@@ -102,7 +113,7 @@ class _Function:
 
     def _forward(self) -> list[str]:
         operator = self._operator
-        arrays = {name: _array(shape) for name, shape in self._given.items()}
+        arrays = {name: self._array(shape) for name, shape in self._given.items()}
         every = {name: arrays.get(name) for name in operator.inputs}
         trace = _Trace(arrays)
         with autograd.record():
@@ -115,10 +126,7 @@ class _Function:
         inputs = [(entries[n], n) for n in arrays]
         part = Part("", inputs, (*outputs, *[entries[n] for n in saved]), trace.steps())
         writer, body = _body(part, trace)
-        shown = ", ".join(f"{a}: Tensor" for a in writer.arguments)
-        many = len(outputs) > 1
-        head = f"def forward(ctx, {shown}) -> {'tuple[Tensor, ...]' if many else 'Tensor'}:"
-        found = ["    @staticmethod", *lines(head, 4), *body]
+        found = [*self._head("forward", writer.arguments), *body]
         kept = ", ".join(writer.name_of(entries[n]) for n in saved)
         found += lines(f"ctx.save_for_backward({kept})", 8) if saved else []
         found += [f"        return {', '.join(writer.name_of(e) for e in outputs)}"]
@@ -127,8 +135,8 @@ class _Function:
     def _backward(self, arrays: dict, results: dict) -> tuple[list[str], list[str]]:
         """Return the lines of backward, and the names of the values that it takes."""
         operator = self._operator
-        known = {n: _array(a.shape) for n, a in (arrays | results).items()}
-        heads = {f"d{n}": _array(results[n].shape) for n in operator.outputs}
+        known = {n: self._array(a.shape) for n, a in (arrays | results).items()}
+        heads = {f"d{n}": self._array(results[n].shape) for n in operator.outputs}
         trace = _Trace(known | heads)
         every = dict.fromkeys(operator.inputs) | self._attributes | known | heads
         with autograd.record():
@@ -145,22 +153,86 @@ class _Function:
         inputs = [(trace.entry((known | heads)[n], ""), n) for n in [*heads, *saved]]
         writer, body = _body(Part("", inputs, tuple(entries.values()), steps), trace)
         names = dict(zip([*heads, *saved], writer.arguments))
-        shown = ", ".join(f"{names[n]}: Tensor" for n in heads)
-        text = ["    @staticmethod", *lines(f"def backward(ctx, {shown}):", 4)]
+        text = self._head("backward", [names[n] for n in heads])
         if saved:
-            kept = ", ".join(names[n] for n in saved)
-            kept = f"({kept},)" if len(saved) == 1 else kept
-            text += [f"        {kept} = ctx.saved_tensors"]
+            text += [f"        {_unpacked([names[n] for n in saved])} = ctx.saved_tensors"]
         given = [writer.name_of(entries[n]) if n in entries else "None" for n in arrays]
         return [*text, *body, f"        return {', '.join(given)}"], saved
 
+    def _traced(self) -> list[str]:
+        """Return the lines of code in NumPy, as PyTorch's tracer makes operators of it."""
+        operator, attributes = self._operator, self._attributes
 
-def _array(shape: tuple) -> NDArray:
-    """Return an array with a gradient: what is computed from it is recorded."""
-    generator = torch.Generator().manual_seed(0)
-    array = NDArray(torch.rand(shape, generator=generator) * 0.8 + 0.1, cpu())
-    array.attach_grad()
-    return array
+        def forward(*arrays):
+            every = dict.fromkeys(operator.inputs) | dict(zip(self._given, arrays))
+            return operator.forward(*every.values(), **attributes)
+
+        y = forward(*[self._array(shape) for shape in self._given.values()])
+        results = dict(zip(operator.results, y if isinstance(y, (list, tuple)) else [y]))
+        shapes = self._given | {n: a.shape for n, a in results.items()}
+        shapes |= {f"d{n}": shapes[n] for n in operator.outputs}
+        names = Names()
+        own = {n: names.take(n, "x") for n in shapes}
+        rules = {n: needs for n, needs in operator.needs.items() if n in self._given}
+        needed = {n for needs in rules.values() for n in needs}
+        heads = [f"d{n}" for n in operator.outputs]
+        saved = [n for n in shapes if n in needed and n not in heads]
+
+        def backward(*arrays):
+            known = dict.fromkeys(operator.inputs) | attributes
+            known |= dict(zip([*heads, *saved], arrays))
+            if operator.backward is not None:
+                found = operator.ask(operator.backward, known)
+                return tuple([found[n] for n in rules])
+            return tuple([operator.gradient(n, known) for n in rules])
+
+        body, values = traced(forward, {own[n]: s for n, s in self._given.items()}, [*results])
+        given = {own[n]: shapes[n] for n in [*heads, *saved]}
+        back, gradients = traced(backward, given, [f"of_{n}" for n in rules])
+        words = {*re.findall(r"\w+", " ".join([*back, *gradients]))}
+        saved = [n for n in saved if own[n] in words]
+        made = {n: own[n] for n in self._given} | dict(zip(results, values))
+        found = dict(zip(rules, gradients))
+        return [
+            *self._head("forward", [own[n] for n in self._given]),
+            *[line for statement in body for line in lines(statement, 8)],
+            *(lines(f"ctx.save_for_backward({_listed(made, saved)})", 8) if saved else []),
+            f"        return {_listed(made, operator.outputs)}",
+            "",
+            *self._head("backward", [own[n] for n in heads]),
+            *(
+                [f"        {_unpacked([own[n] for n in saved])} = ctx.saved_tensors"]
+                if saved
+                else []
+            ),
+            *[line for statement in back for line in lines(statement, 8)],
+            f"        return {', '.join(found.get(n, 'None') for n in self._given)}",
+        ]
+
+    def _array(self, shape: tuple) -> NDArray:
+        """Return an array with a gradient: what is computed from it is recorded."""
+        generator = torch.Generator().manual_seed(0)
+        least, greatest = self._between
+        values = torch.rand(shape, generator=generator) * (greatest - least) + least
+        array = NDArray(values, cpu())
+        array.attach_grad()
+        return array
+
+    def _head(self, method: str, arguments: list[str]) -> list[str]:
+        """Return the first lines of a method."""
+        shown = ", ".join(f"{a}: Tensor" for a in arguments)
+        many = len(self._operator.outputs) > 1
+        returned = " -> tuple[Tensor, ...]" if many else " -> Tensor"
+        returned = returned if method == "forward" else ""
+        return ["    @staticmethod", *lines(f"def {method}(ctx, {shown}){returned}:", 4)]
+
+
+def _listed(names: dict[str, str], wanted: Sequence[str]) -> str:
+    return ", ".join(names[n] for n in wanted)
+
+
+def _unpacked(names: list[str]) -> str:
+    return f"({names[0]},)" if len(names) == 1 else ", ".join(names)
 
 
 def _body(part: Part, trace: _Trace) -> tuple[Writer, list[str]]:

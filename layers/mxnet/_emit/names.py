@@ -20,7 +20,7 @@ from ..base import UnsupportedError
 LONGEST = 40  # characters of a name that is taken over
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 # Names in the emitted module that mean something else.
-TAKEN = {"self", "torch", "nn", "F", "load", "Tensor", "path", *dir(builtins)}
+TAKEN = {"self", "ctx", "torch", "nn", "F", "load", "Tensor", "path", *dir(builtins)}
 OF_MODULES = {*dir(torch.nn.Module()), *dir(torch.nn.Sequential())}
 
 

@@ -334,6 +334,41 @@ def test_operators_that_cannot_be_written_are_named(tmp_path):
     assert not (tmp_path / "net.py").exists()
 
 
+HEADS = {
+    "SoftmaxOutput": (3,),
+    "LinearRegressionOutput": (3, 3),
+    "LogisticRegressionOutput": (3, 3),
+    "MAERegressionOutput": (3, 3),
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_heads_have_the_gradient_of_their_loss(head, tmp_path):
+    """With a label the gradient is the loss's; without one the net predicts."""
+    import torch
+
+    y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    y = getattr(mx.sym, head)(y, mx.sym.var("out_label"), name="out", grad_scale=0.5)
+    run = y.simple_bind(mx.cpu(), data=(3, 4))
+    given = {n: nd.random.uniform(-1, 1, shape=a.shape) for n, a in run.arg_dict.items()}
+    given["out_label"] = nd.array(np.arange(np.prod(HEADS[head])).reshape(HEADS[head]) % 3)
+    expected = run.forward(is_train=True, **given)[0].asnumpy()
+    run.backward()
+    y.save(str(tmp_path / "net-symbol.json"))
+    nd.save(str(tmp_path / "net.params"), {f"arg:{n}": given[n] for n in ("fc_weight", "fc_bias")})
+    files = [str(tmp_path / n) for n in ("net-symbol.json", "net.params", "net.py")]
+    assert emit([files[0], "--params", files[1], "-o", files[2]]) == 0
+    expect_clean(tmp_path / "net.py")
+    own = {}
+    exec(compile((tmp_path / "net.py").read_text(), "net", "exec"), own)
+    net = own["load"](tmp_path / "net.safetensors")
+    x, label = (torch.from_numpy(given[n].asnumpy()) for n in ("data", "out_label"))
+    np.testing.assert_allclose(net(x).detach(), expected, rtol=1e-5, atol=1e-6)
+    net(x, label).sum().backward()
+    wanted = run.grad_dict["fc_weight"].asnumpy()
+    np.testing.assert_allclose(net.fc.weight.grad, wanted, rtol=1e-4, atol=1e-6)
+
+
 def test_shapes_are_in_comments(tmp_path):
     """Without arrays, shapes give the sizes of the layers, and no weights are written."""
     net, shape = lenet()

@@ -25,6 +25,13 @@ class SoftmaxOutput(torch.autograd.Function):
         index = label.long().unsqueeze(ctx.dim)
         one = torch.ones((), dtype=y.dtype, device=y.device).expand(index.shape)
         return ctx.scale * y.scatter_add(ctx.dim, index, -one), None, None, None
+
+
+def softmax_output(x: Tensor, label: Tensor | None, dim: int, scale: float) -> Tensor:
+    """Return the softmax, with the gradient of a loss where there is a label."""
+    if label is None:
+        return torch.softmax(x, dim)
+    return SoftmaxOutput.apply(x, label, dim, scale)
 '''
 
 REGRESSION = '''
@@ -41,7 +48,15 @@ class {name}(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dy: Tensor):
         y, label = ctx.saved_tensors
-        return ctx.scale * {slope}, None, None
+        slope = {slope}
+        return ctx.scale * slope, None, None
+
+
+def {function}(x: Tensor, label: Tensor | None, scale: float) -> Tensor:
+    """Return the prediction, with the gradient of a loss where there is a label."""
+    if label is None:
+        return {plain}
+    return {name}.apply(x, label, scale)
 '''
 
 LOSS = '''
@@ -63,18 +78,24 @@ SUPPORT = {
     "MakeLoss": LOSS,
     "LinearRegressionOutput": REGRESSION.format(
         name="LinearRegressionOutput",
+        function="linear_output",
+        plain="x",
         doc="The identity, whose gradient is that of the squared error.",
         link="x.clone()",
-        slope="(y - label.reshape(y.shape))",
+        slope="y - label.reshape(y.shape)",
     ),
     "LogisticRegressionOutput": REGRESSION.format(
         name="LogisticRegressionOutput",
+        function="logistic_output",
+        plain="torch.sigmoid(x)",
         doc="The sigmoid, whose gradient is that of the cross entropy.",
         link="torch.sigmoid(x)",
-        slope="(y - label.reshape(y.shape))",
+        slope="y - label.reshape(y.shape)",
     ),
     "MAERegressionOutput": REGRESSION.format(
         name="MAERegressionOutput",
+        function="mae_output",
+        plain="x",
         doc="The identity, whose gradient is that of the absolute error.",
         link="x.clone()",
         slope="torch.where(y > label.reshape(y.shape), 1.0, -1.0)",
@@ -94,22 +115,22 @@ def _(
     if multi_output or (of.rank not in (None, 2) and not preserve_shape):
         of.refuse("multi_output is True, or the data is no matrix")
     dim = -1 if preserve_shape else 1
-    plain = f"torch.softmax({data}, dim={dim})"
-    return _with_label(of, plain, f"{data}, {label}, {dim}, {literal(grad_scale)}", label)
+    args = f"{data}, {label}, {dim}, {literal(grad_scale)}"
+    return Expression(f"softmax_output({args})", support="SoftmaxOutput")
 
 
-def _with_label(of, plain: str, args: str, label: str) -> Expression:
-    name = of.node.op.name
-    if of.node.inputs[1][0].op is not None:
-        return Expression(f"{name}.apply({args})", support=name)
-    text = f"{plain} if {label} is None else {name}.apply({args})"
-    return Expression(text, support=name)
+FUNCTIONS = {
+    "LinearRegressionOutput": "linear_output",
+    "LogisticRegressionOutput": "logistic_output",
+    "MAERegressionOutput": "mae_output",
+}
 
 
-@emits("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
+@emits(*FUNCTIONS)
 def _(of, data, label, grad_scale):
-    plain = f"torch.sigmoid({data})" if of.node.op.name.startswith("Logistic") else data
-    return _with_label(of, plain, f"{data}, {label}, {literal(grad_scale)}", label)
+    name = of.node.op.name
+    args = f"{data}, {label}, {literal(grad_scale)}"
+    return Expression(f"{FUNCTIONS[name]}({args})", support=name)
 
 
 @emits("MakeLoss")

@@ -21,6 +21,7 @@ LONGEST = 40  # characters of a name that is taken over
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 # Names in the emitted module that mean something else.
 TAKEN = {"self", "ctx", "torch", "nn", "F", "load", "Tensor", "path", *dir(builtins)}
+TAKEN |= {"softmax_output", "linear_output", "logistic_output", "mae_output"}
 OF_MODULES = {*dir(torch.nn.Module()), *dir(torch.nn.Sequential())}
 
 

@@ -159,7 +159,7 @@ class Writer:
         self.arguments: list[str] = []
         names = Names()
         for entry, wanted in part.inputs:
-            name = names.take(wanted, "x")
+            name = names.take(wanted if wanted[:1].islower() else "", "x")  # no class's name
             self.arguments.append(name)
             self._text[entry] = name
             if name in self._free:

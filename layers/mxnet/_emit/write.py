@@ -56,9 +56,8 @@ def _lacking(lacking: list[tuple[str, str, str]]) -> UnsupportedError:
         f"  {quoted(operator)}: {reason}, in {listed(map(quoted, dict.fromkeys(nodes)), 3)}"
         for (operator, reason), nodes in by_reason.items()
     ]
-    return UnsupportedError(
-        f"emit: {len(by_reason)} operators cannot be written in PyTorch\n" + "\n".join(shown)
-    )
+    what = f"{len(by_reason)} operator{'s' * (len(by_reason) > 1)}"
+    return UnsupportedError(f"emit: {what} cannot be written in PyTorch\n" + "\n".join(shown))
 
 
 def write(path: str | os.PathLike, source: str, state: dict[str, torch.Tensor]) -> None:

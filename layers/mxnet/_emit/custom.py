@@ -23,7 +23,6 @@ from .names import Names, is_plain
 from .scope import Part, World, Writer
 from .table import Expression, Layer, NotEmitted, Used
 from .text import lines
-from .traced import traced
 
 SIZES = 2, 3  # of the batch, for which the graphs have to be the same
 VALUES = (0.1, 0.9), (-0.9, -0.1), (-3, 5)  # and the least and the greatest values
@@ -161,6 +160,8 @@ class _Function:
 
     def _traced(self) -> list[str]:
         """Return the lines of code in NumPy, as PyTorch's tracer makes operators of it."""
+        from .traced import traced  # which imports PyTorch's exporter
+
         operator, attributes = self._operator, self._attributes
 
         def forward(*arrays):

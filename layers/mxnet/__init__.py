@@ -64,6 +64,7 @@ from ._old.python_op import NDArrayOp, NumpyOp, PythonOp
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
+from ._emit import emit
 from .gluon._torch import from_torch
 from .symbol._recorded import get_symbol
 from .util import (
@@ -94,6 +95,7 @@ __all__ = [
     "cpu",
     "cpu_pinned",
     "current_context",
+    "emit",
     "engine",
     "error",
     "executor",

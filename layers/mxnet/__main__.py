@@ -8,7 +8,8 @@ start, in those that the program starts from their ``import mxnet`` on. With ``-
 before the script, or LAYERS_KEEP_NUMPY=1 in the environment, NumPy stays as it is.
 
 ``python -m layers.mxnet convert`` converts files: see ``convert --help``; a script of this name is
-run as ``./convert``. The console script ``layers-mxnet`` is the same program.
+run as ``./convert``. ``python -m layers.mxnet emit`` writes a net as source of PyTorch: see
+``emit --help``. The console script ``layers-mxnet`` is the same program.
 """
 
 from __future__ import annotations
@@ -59,6 +60,10 @@ def main(arguments: list[str]) -> None:
         from . import convert
 
         sys.exit(convert.main(arguments[1:]))
+    if arguments and arguments[0] == "emit":
+        from ._emit import main as emit
+
+        sys.exit(emit.main(arguments[1:]))
     if arguments and arguments[0] == "--keep-numpy":
         os.environ["LAYERS_KEEP_NUMPY"] = "1"  # which spawned processes inherit
         arguments = arguments[1:]

@@ -231,6 +231,11 @@ RULES = [
         differs=is_one,
     ),
     Rule(
+        "a box that begins left of 0 stays in its format",
+        "operators/_contrib_box_nms",
+        r"(?s)x0 = .*-\d.*(in|out)_format='(center|corner)'",
+    ),
+    Rule(
         "running averages outside of record",
         "operators/BatchNorm",
         r"(?s)^(?!.*record\()(?=.*train_mode)",

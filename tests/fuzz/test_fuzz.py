@@ -39,7 +39,13 @@ def mxnet():
         yield started
 
 
-@pytest.mark.parametrize("units", [[*UNITS], ["nets"]], ids=["mxnet", "nets"])
+@pytest.mark.parametrize(
+    "units",
+    [
+        pytest.param([*UNITS], id="mxnet"),
+        pytest.param(["nets"], id="nets", marks=pytest.mark.slow),
+    ],
+)
 def test_engines_agree(units):
     """A process of its own, since what hypothesis draws depends on the modules that are loaded."""
     if units != ["nets"] and not PYTHON.exists():

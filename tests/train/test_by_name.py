@@ -60,7 +60,7 @@ MODES = [
     {"accumulate": 3, "batch_size": 20},
     {"ctx": [mx.cpu(0), mx.cpu(1)]},
     {"clip": 1e6},
-    pytest.param({"hybridize": "compiled"}, marks=pytest.mark.engine("torch")),
+    pytest.param({"hybridize": "compiled"}, marks=[pytest.mark.engine("torch"), pytest.mark.slow]),
     pytest.param({"hybridize": "step"}, marks=pytest.mark.engine("torch")),
     pytest.param({"precision": "bfloat16"}, marks=pytest.mark.engine("torch")),
 ]

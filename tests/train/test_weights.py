@@ -92,7 +92,7 @@ def test_a_training_with_weights_resumes(tmp_path):
 
 
 @pytest.mark.engine("torch")
-@pytest.mark.parametrize("metric", [None, "accuracy"])
+@pytest.mark.parametrize("metric", [pytest.param(None, marks=pytest.mark.slow), "accuracy"])
 def test_a_compiled_step_takes_weights(metric):
     """Also where only some batches have them."""
     expected, mean = after_one_step(W)

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="layers.mxnet needs it")
+
 import layers.mxnet as mx
 from layers.mxnet import autograd, gluon, nd
 from layers.mxnet._emit.main import main as emit

@@ -163,6 +163,7 @@ def test_loaded_in_a_fresh_process(say, runs, tmp_path, kind, target):
     assert notes["outputs"] == config["network"]["outputs"]
 
 
+@pytest.mark.engine("torch")  # MXNet's nets read no such files
 def test_safetensors_into_a_net(say, runs, tmp_path):
     safe_open = pytest.importorskip("safetensors", reason="it is not installed").safe_open
     folder, x = runs["kind"]

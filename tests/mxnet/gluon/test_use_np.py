@@ -165,6 +165,7 @@ def test_export_and_import(mx, tmp_path):
     assert np.array_equal(again.asnumpy(), y.asnumpy())
 
 
+@pytest.mark.filterwarnings("ignore:ndarray.as_in_context")  # which MXNet itself calls
 def test_what_gluon_makes(mx):
     data = mx.gluon.data
     with mx.util.np_shape(True), mx.util.np_array(True):

@@ -1,4 +1,4 @@
-"""Held-out results of `layers-train --data FILE` without any option, beside scikit-learn's.
+"""Held-out results of `layers-train --data FILE`, by its defaults, beside scikit-learn's.
 
     python -m benchmarks.tables [--seeds 3] [--only wine]
 
@@ -127,6 +127,8 @@ def ours(options: list[str], learned: pd.DataFrame, held_out: pd.DataFrame, seed
             frame.to_csv(name, index=False)
         command = [sys.executable, "-m", "train", "--data", names[0], "--validation", names[1]]
         command += ["--out", f"{folder}/run", "--seed", str(seed), *options]
+        if learned.iloc[:, -1].dtype.kind == "f":
+            command += ["--task", "regression"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr)

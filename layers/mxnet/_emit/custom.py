@@ -254,7 +254,7 @@ def _body(part: Part, trace: _Trace) -> tuple[Writer, list[str]]:
 
 
 class _Trace:
-    """What was recorded of arrays, as a graph whose variables are given arrays."""
+    """A recorded computation, as a graph whose variables are given arrays."""
 
     def __init__(self, arrays: dict[str, NDArray]):
         self._made: dict[int, list[Entry]] = {}
@@ -292,7 +292,7 @@ class _Trace:
         return _node("", operator, attributes, inputs).entries
 
     def steps(self) -> list[Node]:
-        """Return the nodes that compute what was asked for."""
+        """Return the nodes that compute the heads."""
         return [n for n in ordered(self._heads) if n.op is not None]
 
     def shapes(self) -> dict[Entry, tuple]:

@@ -19,7 +19,7 @@ Shapes = dict[Entry, tuple[int, ...]]
 
 @dataclass(eq=False)
 class Part:
-    """What becomes a class: nodes and calls of other parts, in their order.
+    """A class to be written: nodes and calls of other parts, in their order.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Weight:
 
 
 class World:
-    """What all parts of a net share.
+    """The tables that all parts of a net share.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ numpy = front("numpy")
 
 
 def shape_of(shape) -> tuple[int, ...]:
-    """Return a shape, of which one int is a size, as a tuple."""
+    """Return a shape as a tuple; one int is the size of its only axis."""
     return tuple(shape) if hasattr(shape, "__len__") else (index(shape),)
 
 

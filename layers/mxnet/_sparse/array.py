@@ -70,7 +70,7 @@ class Dense(torch.autograd.Function):
 
 
 class BaseSparseNDArray(NDArray):
-    """The base of the arrays of which a part is stored; the rest is 0.
+    """Base class of arrays that store some of their values; the rest is 0.
 
     `_own` is the values of `_stored` where nothing else keeps them. A call of an operator does not,
     which reads what is stored; who does asks `_lend` for it.
@@ -85,7 +85,7 @@ class BaseSparseNDArray(NDArray):
         self._held = LENT
 
     def _lend(self) -> Stored:
-        """What is stored, for another array or tensor: it stays as it is."""
+        """Return the stored values for another array or tensor, which does not change them."""
         self._own = None
         return self._stored
 

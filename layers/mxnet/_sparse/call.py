@@ -29,7 +29,7 @@ _warned: set[tuple[str, tuple[str, ...]]] = set()
 def call(
     operator: registry.Op, arrays: list, attributes: dict, context: Context, out: Any = None
 ) -> Any:
-    """Run an operator on arrays of which some are sparse; None for an input that is left out.
+    """Run an operator on arrays, some of them sparse; None is an input that is left out.
 
     A weight that is `out` is changed where it is, and is the result.
     """

@@ -50,7 +50,7 @@ get("_linalg_gemm").back(_last_as_output)
 
 @get("where").back
 def _(inputs, output):
-    """What is chosen has the condition's shape, or a row for each element of a condition."""
+    """Give x and y the condition's shape, or a row for each of its elements."""
     condition, x, y = inputs
     found = common(x, y, output)
     if found and condition:
@@ -184,7 +184,7 @@ def _():
 
 @get("_rnn_param_concat").back
 def _(inputs, output, dim):
-    """As for Concat; those whose size along the axis is not known have one size."""
+    """Apply the rule of Concat; inputs of unknown size along the axis share one size."""
     found = get("Concat").back_rule(inputs, output, dim)
     if not output or any(shape is None or len(shape) != len(output) for shape in found):
         return found

@@ -86,7 +86,7 @@ class Many(registry.Op):
                 )
 
     def _shapes(self, shapes):
-        """Those of the weights, if all that they come with have these, and nothing follows."""
+        """Return the shapes of the weights, where all arrays of a group share one shape."""
         size = len(self.each)
         groups = [shapes[i : i + size] for i in range(0, len(shapes), size)]
         fits = not self.after and all(len({*group}) == 1 for group in groups)

@@ -142,7 +142,7 @@ def _with_positions(data, key):
 def _npi_bincount(
     x: Tensor, weights: Tensor | None = None, minlength: int = 0, has_weights: bool = False
 ) -> Tensor:
-    """How often each integer from 0 on is in an array, or the sum of its weights."""
+    """Count each integer from 0 on in an array, or sum its weights."""
     return torch.bincount(x, weights, minlength)
 
 

@@ -667,7 +667,7 @@ def _npi_boolean_mask_assign_scalar(data: NDArray, mask: NDArray, value: float =
 def _npi_boolean_mask_assign_tensor(data: NDArray, mask: NDArray, value: NDArray, start_axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """The data with other values where the mask is not 0."""
 def _npi_bincount(x: NDArray, weights: NDArray | None = None, minlength: int = 0, has_weights: bool = False, out: Any = None, name: Any = None) -> NDArray:
-    """How often each integer from 0 on is in an array, or the sum of its weights."""
+    """Count each integer from 0 on in an array, or sum its weights."""
 def _npi_diag_indices_from(arr: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The indices of the diagonal, a row for each axis: int64."""
 def _npx_constraint_check(x: NDArray, msg: str = 'Constraint violated.', out: Any = None, name: Any = None) -> NDArray:

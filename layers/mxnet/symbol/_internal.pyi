@@ -666,7 +666,7 @@ def _npi_boolean_mask_assign_scalar(data: Symbol | None = ..., mask: Symbol | No
 def _npi_boolean_mask_assign_tensor(data: Symbol | None = ..., mask: Symbol | None = ..., value: Symbol | None = ..., start_axis: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The data with other values where the mask is not 0."""
 def _npi_bincount(x: Symbol | None = ..., weights: Symbol | None | None = None, minlength: int = 0, has_weights: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """How often each integer from 0 on is in an array, or the sum of its weights."""
+    """Count each integer from 0 on in an array, or sum its weights."""
 def _npi_diag_indices_from(arr: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The indices of the diagonal, a row for each axis: int64."""
 def _npx_constraint_check(x: Symbol | None = ..., msg: str = 'Constraint violated.', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
